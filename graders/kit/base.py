@@ -1,0 +1,57 @@
+"""The grader's base class: recompute from raw records, bind claims to logged jobs, score on fresh draws.
+
+A grader module `graders/<task>.py` binds `GRADER` to an instance. `grade_bundle` (in `graders.kit.grade`) runs it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from graders.kit.checks import Category, Check, Score, Stage
+from graders.kit.session import GradedSession, Job
+
+ANSWER = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class AnswerModel(BaseModel):
+    """Base of every answer schema and its nested parts: strict, frozen, finite, no unknown fields."""
+
+    model_config = ANSWER
+
+
+class Grader(ABC):
+    """One per task.
+
+    Each method is a pure function of its arguments. Failing checks are returned, never raised; an exception is a fault of the
+    laboratory. Time and memory are bounded by the grader itself.
+    """
+
+    task: ClassVar[str]
+    Answer: ClassVar[type[AnswerModel]]
+
+    @abstractmethod
+    def recompute(self, session: GradedSession) -> dict[str, Any]:
+        """Quantities from raw records only. JSON-able entries whose key does not begin with an underscore enter `score.json`."""
+
+    @abstractmethod
+    def bind(self, answer: Any, session: GradedSession, q: dict[str, Any]) -> list[Check]:
+        """Which logged jobs support which claim."""
+
+    @abstractmethod
+    def score(self, answer: Any, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
+        """Comparison with the truth or replay on fresh draws."""
+
+    def jobs_exist(self, ids: tuple[str, ...], session: GradedSession, tools: set[str] | None = None) -> Check:
+        """All `ids` are completed jobs of this session (before lock and seal), and of one of `tools`."""
+        known = {j.job_id: j for j in session.jobs}
+        wrong = [i for i in ids if i not in known or (tools is not None and known[i].tool not in tools)]
+        note = "" if not wrong else "not completed jobs of this session and kind: " + ", ".join(w[:32] for w in wrong[:5])
+        return Check("cited jobs are completed jobs of this session", Stage.BIND, not wrong and bool(ids), category=Category.FOREIGN_JOB,
+                     jobs=tuple(i for i in ids if i in known), note=note or ("" if ids else "no job is cited"))  # fmt: skip
+
+
+__all__ = ["AnswerModel", "Grader", "GradedSession", "Job"]

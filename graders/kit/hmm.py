@@ -1,0 +1,147 @@
+"""Hidden Markov models in continuous time: likelihood, posterior and Baum-Welch.
+
+The chain stays in state k for an exponential time of mean `dwell_s[k]`; with two states it then moves to the other one. Observations
+come in bins with a log-likelihood per state; the time between neighbouring bins may differ (gaps between jobs). Forward and backward
+products are computed by a parallel prefix scan, so a likelihood of 1e5 bins takes tens of milliseconds without a compiled loop
+(Rabiner 1989; Blelloch 1990 for the scan).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def transitions(dwell_s: Floats, gap_s: Floats) -> Floats:
+    """Two-state transition matrices `(n, 2, 2)` over times `gap_s` `(n,)`; rows are the state before."""
+    r0, r1 = 1.0 / dwell_s[0], 1.0 / dwell_s[1]
+    stay1 = r0 / (r0 + r1)  # stationary probability of state 1
+    decay = np.exp(-(r0 + r1) * gap_s)
+    out = np.empty((gap_s.size, 2, 2))
+    out[:, 0, 1] = stay1 * (1.0 - decay)
+    out[:, 1, 0] = (1.0 - stay1) * (1.0 - decay)
+    out[:, 0, 0], out[:, 1, 1] = 1.0 - out[:, 0, 1], 1.0 - out[:, 1, 0]
+    return out
+
+
+def stationary(dwell_s: Floats) -> Floats:
+    """Stationary probabilities `(2,)`."""
+    return np.asarray(dwell_s, dtype=float) / np.sum(dwell_s)
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """2x2 matrix products `(n, 2, 2)` written out: four times faster than a batched matmul of this size."""
+    out = np.empty_like(a)
+    for i in range(2):
+        for j in range(2):
+            out[:, i, j] = a[:, i, 0] * b[:, 0, j] + a[:, i, 1] * b[:, 1, j]
+    return out
+
+
+def _prefix(matrices: Floats) -> tuple[Floats, Floats]:
+    """Prefix products M_0 M_1 ... M_k, normalised, and the logarithms of the norms: `(n, 2, 2)`, `(n,)`."""
+    out = matrices.copy()
+    log_norm = np.zeros(len(out))
+    step = 1
+    while step < len(out):
+        merged = _product(out[:-step], out[step:])
+        norm = merged.max(axis=(1, 2))
+        tail = log_norm[:-step] + log_norm[step:] + np.log(norm)
+        out[step:] = merged / norm[:, None, None]
+        log_norm[step:] = tail
+        step *= 2
+    return out, log_norm
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """`log_likelihood`, posterior state probabilities `(n, 2)`, and expected joint probabilities `(n - 1, 2, 2)` of neighbours."""
+
+    log_likelihood: float
+    gamma: Floats
+    joint: Floats
+
+
+def _scaled(log_emission: Floats) -> tuple[Floats, float]:
+    top = log_emission.max(axis=1, keepdims=True)
+    return np.exp(log_emission - top), float(top.sum())
+
+
+def log_likelihood(log_emission: Floats, dwell_s: Floats, gap_s: Floats) -> float:
+    """Log likelihood; `log_emission` `(n, 2)`, `gap_s` `(n - 1,)` time between the centres of neighbouring bins, in s."""
+    emission, offset = _scaled(log_emission)
+    matrices = np.concatenate((np.zeros((1, 2, 2)), transitions(np.asarray(dwell_s), gap_s))) * emission[:, None, :]
+    matrices[0] = (stationary(dwell_s) * emission[0])[None, :]
+    # pairwise reduction: only the whole product is wanted
+    log_norm = 0.0
+    while len(matrices) > 1:
+        odd = matrices[-1:] if len(matrices) % 2 else matrices[:0]
+        matrices = _product(matrices[: len(matrices) // 2 * 2 : 2], matrices[1 : len(matrices) // 2 * 2 : 2])
+        norm = matrices.max(axis=(1, 2))
+        log_norm += float(np.log(norm).sum())
+        matrices = np.concatenate((matrices / norm[:, None, None], odd))
+    return offset + log_norm + float(np.log(matrices[0, 0].sum()))
+
+
+def posterior(log_emission: Floats, dwell_s: Floats, gap_s: Floats) -> Posterior:
+    """Forward-backward; arguments as for :func:`log_likelihood`."""
+    emission, offset = _scaled(log_emission)
+    step = transitions(np.asarray(dwell_s), gap_s)
+    matrices = np.concatenate((np.zeros((1, 2, 2)), step)) * emission[:, None, :]
+    matrices[0] = (stationary(dwell_s) * emission[0])[None, :]
+    forward, norms = _prefix(matrices)
+    alpha = forward[:, 0, :] / forward[:, 0, :].sum(axis=1, keepdims=True)
+    total = offset + float(norms[-1] + np.log(forward[-1, 0, :].sum()))
+    # the backward product is a prefix product of the transposed matrices in reverse order
+    back, _ = _prefix(np.swapaxes(matrices[:0:-1], 1, 2))
+    beta = np.ones_like(alpha)
+    beta[-2::-1] = back.sum(axis=1)
+    beta /= beta.sum(axis=1, keepdims=True)
+    gamma = alpha * beta
+    gamma /= gamma.sum(axis=1, keepdims=True)
+    joint = alpha[:-1, :, None] * step * (emission[1:] * beta[1:])[:, None, :]
+    joint /= joint.sum(axis=(1, 2), keepdims=True)
+    return Posterior(total, gamma, joint)
+
+
+@dataclass(frozen=True)
+class TwoState:
+    """A fitted two-state model: index into the parameter grid of each state, dwell times in s, and the posterior at the optimum."""
+
+    index: tuple[int, int]
+    dwell_s: Floats
+    posterior: Posterior
+
+
+def baum_welch(
+    table: Floats, gap_s: Floats, bin_s: float, start: tuple[int, int], dwell_s: tuple[float, float] = (30.0, 15.0), iterations: int = 60
+) -> TwoState:
+    """Expectation maximisation where each state's emission is one column of `table`.
+
+    `table` `(n, n_grid)`: log likelihood of each bin under each value of the emission parameter on a grid. `start` and `dwell_s` give
+    the first columns and dwell times. The dwell times are updated from the expected numbers of switches between neighbouring bins, corrected for the two switches
+    in one gap that leave no trace (inversion of :func:`transitions` at the gap `bin_s`).
+    """
+    index = start
+    dwell = np.array(dwell_s, dtype=float)
+    near = np.isclose(gap_s, bin_s, rtol=0.05)
+    result = posterior(table[:, index], dwell, gap_s)
+    for _ in range(iterations):
+        switches = result.joint[near].sum(axis=0)
+        p01 = switches[0, 1] / max(switches[0].sum(), 1e-12)
+        p10 = switches[1, 0] / max(switches[1].sum(), 1e-12)
+        p01, p10 = (float(np.clip(p, 1e-7, 0.45)) for p in (p01, p10))
+        rate = -np.log1p(-(p01 + p10)) / bin_s
+        new = np.array([(p01 + p10) / (rate * p01), (p01 + p10) / (rate * p10)])
+        best = result.gamma.T @ table
+        new_index = (int(best[0].argmax()), int(best[1].argmax()))
+        done = new_index == index and np.allclose(new, dwell, rtol=1e-4)
+        index, dwell = new_index, new
+        result = posterior(table[:, index], dwell, gap_s)
+        if done:
+            break
+    return TwoState(index, dwell, result)

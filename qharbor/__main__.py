@@ -1,0 +1,3 @@
+from qharbor.cli import app
+
+app()

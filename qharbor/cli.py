@@ -1,0 +1,278 @@
+"""The `qharbor` command."""
+
+from __future__ import annotations
+
+import os
+
+for _pool in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+    os.environ.setdefault(_pool, "1")
+
+import datetime as dt  # noqa: E402
+import json  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Annotated, Any  # noqa: E402
+
+import typer  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Quantum-Harbor: a virtual quantum laboratory that measures verified autonomy.",
+    rich_markup_mode=None,
+)
+evidence_app = typer.Typer(no_args_is_help=True, help="Check evidence.")
+list_app = typer.Typer(no_args_is_help=True, help="What there is.")
+images_app = typer.Typer(no_args_is_help=True, help="Container images.")
+bundles_app = typer.Typer(no_args_is_help=True, help="Task bundles for Harbor.")
+tasks_app = typer.Typer(no_args_is_help=True, help="Generated parts of the task bundles.")
+for _name, _sub in (("evidence", evidence_app), ("list", list_app), ("images", images_app), ("bundles", bundles_app), ("tasks", tasks_app)):
+    app.add_typer(_sub, name=_name)
+
+out = Console()
+err = Console(stderr=True)
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
+EXIT_FAILED, EXIT_USAGE, EXIT_FAULT = 1, 2, 3
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=1, allow_nan=False))
+
+
+def _stop(message: str, code: int = EXIT_USAGE) -> typer.Exit:
+    err.print(message, style="red", markup=False, highlight=False)
+    return typer.Exit(code)
+
+
+def _task(name: str) -> str:
+    import tasks
+
+    try:
+        tasks.load(name)
+    except (KeyError, ValueError) as exc:
+        raise _stop(str(exc.args[0])) from exc
+    return name
+
+
+@list_app.command("tasks")
+def list_tasks(as_json: Json = False) -> None:
+    """All tasks."""
+    import tasks
+
+    cards = [tasks.load(n) for n in tasks.names()]
+    if as_json:
+        _print_json([{"name": c.name, "index": c.index, "title": c.title, "version": c.version, "category": c.category, "mode": c.mode, "qtype": c.qtype,
+                      "layers": list(c.layers), "budget": c.budget} for c in cards])  # fmt: skip
+        return
+    table = Table(box=None, header_style="bold")
+    for column in ("#", "task", "mode", "qtype", "title"):
+        table.add_column(column, overflow="fold")
+    for c in cards:
+        table.add_row(str(c.index), c.name, c.mode, c.qtype, c.title)
+    out.print(table)
+
+
+@list_app.command("qtypes")
+def list_qtypes(as_json: Json = False) -> None:
+    """All hardware types."""
+    import qtypes
+
+    found = [qtypes.load(n) for n in qtypes.names()]
+    if as_json:
+        _print_json(
+            [
+                {"name": q.name, "title": q.title, "experiments": [c.tool for c in q.experiments], "queries": [c.tool for c in q.queries]}
+                for q in found
+            ]
+        )
+        return
+    table = Table(box=None, header_style="bold")
+    for column in ("qtype", "title", "tools"):
+        table.add_column(column, overflow="fold")
+    for q in found:
+        table.add_row(q.name, q.title, ", ".join(q.tools()))
+    out.print(table)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run(
+    ctx: typer.Context,
+    task: str,
+    agent: Annotated[str, typer.Option(help="reference, trap or nop; or give a command after --")] = "reference",
+    seed: Annotated[
+        int | None, typer.Option(help="Developer's switch: a reproducible device; the verdict is marked and does not count.")
+    ] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder of the run (default: runs/<task>-<time>).")] = None,
+    docker: Annotated[bool, typer.Option(help="In containers, through Harbor.")] = False,
+    timeout: Annotated[float | None, typer.Option(help="Seconds the agent may take (default: the task's wall time).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run one task: open the laboratory, let the agent work, grade. Embedded unless --docker."""
+    from qharbor import embedded, show
+
+    _task(task)
+    folder = out_dir or Path("runs") / f"{task}-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
+    if docker:
+        from qharbor import containers
+
+        raise typer.Exit(containers.run(task, agent, folder, command=ctx.args, as_json=as_json))
+    if not as_json:
+        err.print(
+            f"[bold]{task}[/] embedded: agent and sidecar run as the same user, which is no security boundary (use --docker for agents you do not trust)"
+        )
+    status = err.status("opening the laboratory") if not as_json else None
+    started = time.monotonic()
+
+    def phase(text: str) -> None:
+        if status is not None:
+            status.update(f"{text} ({time.monotonic() - started:.0f} s so far)")
+
+    def echo(text: str) -> None:
+        err.print(text, end="", markup=False, highlight=False, style="dim")
+
+    try:
+        if status is not None:
+            status.start()
+        trial = embedded.run(task, agent, ctx.args, out=folder, seed=seed, timeout_s=timeout, echo=None if as_json else echo, phase=phase)
+    except embedded.RunError as exc:
+        raise _stop(str(exc), EXIT_FAULT) from exc
+    finally:
+        if status is not None:
+            status.stop()
+    embedded.save(trial, folder)
+    if as_json:
+        _print_json(trial.to_json())
+    else:
+        show.verdict(out, trial.to_json())
+    if trial.verdict.outcome.value == "infrastructure_fault":
+        raise typer.Exit(EXIT_FAULT)
+
+
+@app.command()
+def grade(
+    bundle: Path,
+    as_json: Json = False,
+    nonce: Annotated[str | None, typer.Option(help="Session nonce that the evidence must carry.")] = None,
+) -> None:
+    """Grade a bundle again; the verdict equals the first one."""
+    from graders.kit.grade import grade_bundle
+    from qharbor import show
+
+    if not bundle.is_dir():
+        raise _stop(f"{bundle} is not a folder; give the bundle's folder (with log.jsonl)")
+    result = {**grade_bundle(bundle, nonce=nonce).to_json(), "bundle": str(bundle.resolve())}
+    if as_json:
+        _print_json(result)
+    else:
+        show.verdict(out, result)
+    if result["outcome"] == "infrastructure_fault":
+        raise typer.Exit(EXIT_FAULT)
+
+
+@evidence_app.command("verify")
+def evidence_verify(bundle: Path, as_json: Json = False) -> None:
+    """Check chain, digests, commitments, order and budgets; names the first event that does not hold."""
+    from evidence import verify
+
+    report = verify(bundle)
+    if as_json:
+        _print_json(report.to_json())
+    elif report.ok:
+        out.print(
+            f"[green]holds[/]: {report.events} events, {report.jobs} jobs, {report.records} records, {'sealed' if report.sealed else 'not sealed'}"
+        )
+        if report.torn_bytes:
+            out.print(f"[yellow]a torn tail of {report.torn_bytes} bytes was never acknowledged and is not counted[/]")
+    else:
+        out.print(f"does not hold at event {report.seq}: {report.problem}", style="red", markup=False)
+    raise typer.Exit(0 if report.ok else EXIT_FAILED)
+
+
+@app.command()
+def serve(
+    task: str,
+    port: Annotated[int, typer.Option(help="Port on loopback.")] = 8000,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the bundle; an unfinished session there is taken up again.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Developer's switch: a reproducible device; the bundle is marked.")] = None,
+) -> None:
+    """Serve a laboratory on loopback until Ctrl-C."""
+    import subprocess
+    import sys
+
+    from qharbor.embedded import sidecar_env
+
+    _task(task)
+    folder = (out_dir or Path("runs") / f"{task}-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S}-{os.getpid()}" / "bundle").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    err.print(f"[bold]{task}[/] at http://127.0.0.1:{port} (MCP: /mcp); try: LAB_URL=http://127.0.0.1:{port} lab spec", highlight=False)
+    err.print(f"evidence: {folder}\nstop with Ctrl-C, then: qharbor grade {folder}", markup=False, highlight=False)
+    process = subprocess.Popen([sys.executable, "-m", "sidecar"], env=sidecar_env(task, folder, port, seed=seed))
+    import signal
+
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    while True:
+        try:
+            raise typer.Exit(process.wait())
+        except KeyboardInterrupt:
+            process.terminate()
+
+
+@app.command()
+def seal(bundle: Path) -> None:
+    """Seal a session whose agent is gone (used by the collect hook of the bundles)."""
+    from evidence import EvidenceError
+    from sidecar.seal import seal as seal_bundle
+
+    try:
+        typer.echo(seal_bundle(bundle))
+    except EvidenceError as exc:
+        raise _stop(f"not sealed: {exc}", EXIT_FAULT) from exc
+
+
+@images_app.command("build")
+def images_build() -> None:
+    """Build the sidecar and agent images."""
+    from qharbor import images
+
+    images.build()
+
+
+@bundles_app.command("install")
+def bundles_install(as_json: Json = False) -> None:
+    """Put the bundles into Harbor's package cache and print the line that runs each offline."""
+    from qharbor import bundles
+
+    installed = bundles.install()
+    if as_json:
+        _print_json(installed)
+    else:
+        for line in installed.values():
+            typer.echo(line)
+
+
+@tasks_app.command("sync")
+def tasks_sync(check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if something is out of step.")] = False) -> None:
+    """Write the generated parts of the bundles."""
+    from qharbor import bundles
+
+    changed = bundles.sync(check=check)
+    for line in changed:
+        typer.echo(line)
+    if check and changed:
+        raise _stop("out of step: run `qharbor tasks sync`", EXIT_FAILED)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """What this machine has and lacks, with the command that mends it."""
+    from qharbor import doctor as checks
+
+    raise typer.Exit(checks.run(as_json=as_json))
+
+
+if __name__ == "__main__":
+    app()

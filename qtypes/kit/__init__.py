@@ -1,0 +1,1 @@
+"""Physics that several hardware types share. Plain functions on arrays and circuits."""

@@ -1,0 +1,1 @@
+"""What runs an experiment. The simulator runs qtypes in worker processes."""
