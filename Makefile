@@ -29,7 +29,7 @@ test-slow: $(DEV) ## the long statistical checks
 	@$(PYTEST) -m slow $(ARGS)
 
 test-docker: $(DEV) $(HARBOR) images ## whole trials through Harbor and Docker
-	@$(PYTEST) -m docker tests/docker $(ARGS)
+	@$(PYTEST) -m docker --durations=10 tests/docker $(ARGS)
 
 lint: $(DEV) ## ruff, mypy, import contracts
 	@.venv/bin/ruff check .
@@ -66,3 +66,7 @@ $(DEV): requirements-dev.lock pyproject.toml agent_env/pyproject.toml scripts/in
 $(HARBOR): requirements-harbor.lock scripts/install.sh
 	@scripts/install.sh .venv-harbor requirements-harbor.lock
 	@touch $@
+
+.PHONY: bench
+bench: $(DEV) ## each benchmark against its named alternative, see bench/README.md
+	@for b in sidecar_start submit_latency lattice_surgery_job transmon_vs_qutip blackbox_vs_aer_mps; do echo "== bench.$$b"; .venv/bin/python -m bench.$$b || exit 1; done

@@ -4,12 +4,13 @@ from evidence.bundle import ANSWER, PAYLOADS, RECORDS, SCORE, Bundle, read_paylo
 from evidence.canonical import EvidenceError, digest, dumps, loads
 from evidence.files import write_whole
 from evidence.ledger import Ledger, amounts
-from evidence.log import Event, LogWriter, read_events
+from evidence.log import LOG_NAME, Event, LogHeld, LogWriter, read_events
 from evidence.records import pack, unpack
 from evidence.sealed import Truth
 from evidence.verify import Report, verify
 
 __all__ = [
-    "ANSWER", "Bundle", "Event", "EvidenceError", "Ledger", "LogWriter", "PAYLOADS", "RECORDS", "Report", "SCORE", "Truth", "amounts",
-    "digest", "dumps", "loads", "pack", "read_events", "read_payload", "store_payload", "unpack", "verify", "write_whole",
+    "ANSWER", "LOG_NAME", "PAYLOADS", "RECORDS", "SCORE", "Bundle", "Event", "EvidenceError", "Ledger", "LogHeld", "LogWriter", "Report",
+    "Truth", "amounts", "digest", "dumps", "loads", "pack", "read_events", "read_payload", "store_payload", "unpack", "verify",
+    "write_whole",
 ]  # fmt: skip

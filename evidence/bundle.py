@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from evidence.canonical import EvidenceError, digest, dumps, loads
-from evidence.files import write_whole
+from evidence.files import read_whole, write_whole
 from evidence.log import LOG_NAME, Event, read_events
-from evidence.records import unpack
+from evidence.records import MAX_RECORD, unpack
 from evidence.sealed import Truth
 
 RECORDS = "records"
 PAYLOADS = "payloads"
 ANSWER = "answer.json"
 SCORE = "score.json"
+MAX_FILE = 256_000_000
+"""Payloads and answers are bounded at admission; a larger file is not ours."""
 INLINE_BYTES = 16_000
 """Payloads up to this size stand in the log itself."""
 
@@ -44,7 +46,7 @@ def read_payload(folder: Path, ref: dict[str, Any]) -> bytes:
     if len(sha) != 64 or any(c not in "0123456789abcdef" for c in sha):
         raise EvidenceError("a payload reference is malformed")
     try:
-        data = (folder / PAYLOADS / f"{sha}.json").read_bytes()
+        data = read_whole(folder / PAYLOADS / f"{sha}.json", MAX_FILE)
     except OSError as exc:
         raise EvidenceError(f"payload {sha[:12]} is missing") from exc
     if digest(data) != sha:
@@ -87,7 +89,7 @@ class Bundle:
         if done is None:
             raise EvidenceError(f"job {job_id[:40]!r} has no completed record")
         try:
-            data = (self.folder / RECORDS / f"{job_id}.npz").read_bytes()
+            data = read_whole(self.folder / RECORDS / f"{job_id}.npz", MAX_RECORD)
         except OSError as exc:
             raise EvidenceError(f"the record of {job_id} is missing") from exc
         if digest(data) != done["record"]["sha256"]:
@@ -108,7 +110,7 @@ class Bundle:
         for event in self.events():
             if event.kind == "answer_submitted":
                 try:
-                    data = (self.folder / ANSWER).read_bytes()
+                    data = read_whole(self.folder / ANSWER, MAX_FILE)
                 except OSError as exc:
                     raise EvidenceError("the answer is missing", event.seq) from exc
                 if digest(data) != event.data["sha256"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import Any
 
 
@@ -31,9 +32,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is not a finite 64-bit float")
+    return value
+
+
 def loads(data: bytes | str) -> Any:
-    """Strict JSON: no NaN or Infinity, no key twice in one object; `ValueError` otherwise."""
-    return json.loads(data, parse_constant=_no_constant, object_pairs_hook=_unique)
+    """Strict JSON: no NaN or Infinity, also not by overflow (`1e999`), no key twice in one object; `ValueError` otherwise."""
+    try:
+        return json.loads(data, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
 
 
 def digest(data: bytes) -> str:

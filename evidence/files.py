@@ -1,11 +1,15 @@
-"""Files that are whole or absent: written beside, fsynced, renamed, folder fsynced."""
+"""Files that are whole or absent: written beside, fsynced, renamed, folder fsynced; and read only if they are plain files."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
+
+from evidence.canonical import EvidenceError
 
 
 def fsync_folder(folder: Path) -> None:
@@ -15,6 +19,24 @@ def fsync_folder(folder: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open for reading; :class:`EvidenceError` for a link, pipe, device or folder: a planted one neither blocks a reader nor leads out."""
+    # not blocking: a pipe without a writer would hold the reader for ever
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise EvidenceError(f"{path.name} is not a plain file")
+    return os.fdopen(fd, "rb")
+
+
+def read_whole(path: Path, limit: int) -> bytes:
+    """A plain file of at most `limit` bytes; :class:`EvidenceError` where it is another kind of file or larger, `OSError` as usual."""
+    with open_plain(path) as f:
+        if os.fstat(f.fileno()).st_size > limit:
+            raise EvidenceError(f"{path.name} is larger than {limit} bytes")
+        return f.read(limit + 1)[:limit]
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:

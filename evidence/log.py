@@ -16,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from evidence.canonical import EvidenceError, digest, dumps, loads
-from evidence.files import fsync_folder
+from evidence.files import fsync_folder, open_plain
 
 LOG_NAME = "log.jsonl"
 GENESIS = "0" * 64
 MAX_LINE = 8_000_000
 """Longest line in bytes; larger payloads are files of their own, so a longer line is not ours."""
+
+
+class LogHeld(EvidenceError):
+    """Another process writes this log."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ def parse_line(line: bytes, expected_seq: int, prev: str) -> Event:
     try:
         raw = loads(line)
         event = Event(raw["seq"], raw["time"], raw["kind"], raw["data"], raw["prev"], raw["hash"])
+        right = digest(event.preimage()) == event.hash and event.line() == line + b"\n"
     except (ValueError, KeyError, TypeError) as exc:
         raise EvidenceError(f"event {expected_seq}: not a log line ({type(exc).__name__})", expected_seq) from exc
     if len(raw) != 6 or not isinstance(event.data, dict) or type(event.seq) is not int or not isinstance(event.kind, str):
@@ -64,10 +69,8 @@ def parse_line(line: bytes, expected_seq: int, prev: str) -> Event:
         raise EvidenceError(f"event {expected_seq}: numbered {event.seq}", expected_seq)
     if event.prev != prev:
         raise EvidenceError(f"event {expected_seq}: does not follow the event before it", expected_seq)
-    if digest(event.preimage()) != event.hash:
-        raise EvidenceError(f"event {expected_seq}: content does not match its hash", expected_seq)
-    if event.line() != line + b"\n":
-        raise EvidenceError(f"event {expected_seq}: not in canonical form", expected_seq)
+    if not right:
+        raise EvidenceError(f"event {expected_seq}: content does not match its hash, or is not in canonical form", expected_seq)
     return event
 
 
@@ -78,9 +81,9 @@ def read_events(path: Path) -> Iterator[Event]:
     """
     prev, seq = GENESIS, 0
     try:
-        f = path.open("rb")
-    except FileNotFoundError as exc:
-        raise EvidenceError(f"no log at {path.name}") from exc
+        f = open_plain(path)
+    except OSError as exc:
+        raise EvidenceError(f"no readable log at {path.name}") from exc
     with f:
         while True:
             line = f.readline(MAX_LINE + 1)
@@ -101,7 +104,7 @@ class LogWriter:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open or create; verifies what is there, cuts a torn tail. :class:`EvidenceError` if another writer holds it."""
+        """Open or create; verifies what is there, cuts a torn tail. :class:`LogHeld` if another writer holds it."""
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / LOG_NAME
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -109,14 +112,18 @@ class LogWriter:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:
             os.close(self._fd)
-            raise EvidenceError("the log already has a writer") from exc
+            raise LogHeld("the log already has a writer") from exc
         self._prev, self._seq, good = GENESIS, 0, 0
         self.recovered: list[Event] = []
         """Events found on opening; the caller rebuilds its state from them and may then clear the list."""
-        for event in read_events(self.path):
-            self.recovered.append(event)
-            self._prev, self._seq = event.hash, event.seq + 1
-            good += len(event.line())
+        try:
+            for event in read_events(self.path):
+                self.recovered.append(event)
+                self._prev, self._seq = event.hash, event.seq + 1
+                good += len(event.line())
+        except EvidenceError:
+            os.close(self._fd)  # lets go of the lock too
+            raise
         self.cut = os.fstat(self._fd).st_size - good
         """Bytes of a torn tail that were cut."""
         if self.cut:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from evidence.canonical import EvidenceError, digest, dumps, loads
-from evidence.files import write_whole
+from evidence.files import read_whole, write_whole
 
 SEALED = "sealed/device.json"
+MAX_SEALED = 256_000_000
 
 
 def _salt() -> str:
@@ -73,7 +74,7 @@ class Truth:
     def read(cls, folder: Path) -> Truth:
         """From a bundle; :class:`EvidenceError` where it is missing or not ours."""
         try:
-            return cls(**loads((folder / SEALED).read_bytes()))
+            return cls(**loads(read_whole(folder / SEALED, MAX_SEALED)))
         except FileNotFoundError as exc:
             raise EvidenceError("the sealed truth is missing") from exc
         except (ValueError, TypeError, OSError) as exc:

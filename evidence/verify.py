@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evidence.bundle import ANSWER, RECORDS, Bundle, read_payload
+from evidence.bundle import ANSWER, MAX_FILE, RECORDS, Bundle, read_payload
 from evidence.canonical import EvidenceError, digest
+from evidence.files import read_whole
 from evidence.ledger import Ledger
 from evidence.log import LOG_NAME, Event
+from evidence.records import MAX_RECORD
 from evidence.sealed import Truth
 
-_ENDED = {"job_completed", "job_failed", "job_cancelled"}
+_BEFORE = {
+    "job_started": ("job_submitted",), "job_completed": ("job_started",), "job_failed": ("job_started",),
+    "job_cancelled": ("job_submitted", "job_started"),
+}  # fmt: skip
+"""What a job's last event must have been."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class _Replay:
         if event.kind.startswith("job_"):
             self._job(event)
         elif event.kind == "query_answered":
+            if self.locked or self.answered:
+                raise EvidenceError(f"event {event.seq}: a query after the lock or the answer", event.seq)
             read_payload(self.folder, event.data["request"])
             read_payload(self.folder, event.data["result"])
         elif event.kind == "challenge_revealed":
@@ -95,7 +103,7 @@ class _Replay:
             if before != "job_completed":
                 raise EvidenceError(f"event {event.seq}: job {job_id} was not completed when fetched", event.seq)
             return
-        elif before is None or before in _ENDED:
+        elif before not in _BEFORE.get(event.kind, ()):
             raise EvidenceError(f"event {event.seq}: {event.kind} of job {job_id}, which is {before or 'unknown'}", event.seq)
         elif event.kind in ("job_failed", "job_cancelled"):
             self._refund(event, job_id)
@@ -110,7 +118,7 @@ class _Replay:
     def _record(self, event: Event, job_id: str) -> None:
         path = self.folder / RECORDS / f"{job_id}.npz"
         try:
-            data = path.read_bytes()
+            data = read_whole(path, MAX_RECORD)
         except OSError as exc:
             raise EvidenceError(f"event {event.seq}: the record of {job_id} is missing", event.seq) from exc
         if digest(data) != event.data["record"]["sha256"]:
@@ -122,7 +130,7 @@ class _Replay:
             raise EvidenceError(f"event {event.seq}: a second answer", event.seq)
         self.answered = True
         try:
-            data = (self.folder / ANSWER).read_bytes()
+            data = read_whole(self.folder / ANSWER, MAX_FILE)
         except OSError as exc:
             raise EvidenceError(f"event {event.seq}: the answer is missing", event.seq) from exc
         if digest(data) != event.data["sha256"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from graders.kit.base import AnswerModel, Grader
 from graders.kit.checks import Category, Check, Score, Stage, below, holds
-from graders.kit.replay import Criterion, Settled, Stream, per_cycle, rate, settle
+from graders.kit.replay import Criterion, Proportion, Settled, Stream, per_cycle, rate, settle
 from graders.kit.session import GradedSession, Job
 from lab.conventions import MatchingGraph, ModelRefused, decode, read_graph
 from qtypes.contract import Device
@@ -33,8 +34,8 @@ CNOT_CAP = 320_000
 MEMORY_CAP = 1_600_000
 EVIDENCE_SHOTS = 5_000
 MODEL_BYTES = 4_000_000
-DECODE_BUDGET_S = 240.0
-"""Time for all decoding; an honest answer takes a few seconds."""
+DECODE_BUDGET_S = 600.0
+"""Processor time for all decoding. The true model takes a few seconds, the densest graphs that CANON takes about 200 s."""
 RECORDED_SHOTS = 20_000
 PATCH = "M"
 
@@ -105,13 +106,13 @@ class OverTime(Exception):
 
 
 class Deadline:
-    """Wall time shared by all decoding of one answer."""
+    """Processor time, which a busy machine does not change, shared by all decoding of one answer."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._end = time.process_time() + seconds
 
     def check(self) -> None:
-        if time.monotonic() > self._end:
+        if time.process_time() > self._end:
             raise OverTime
 
 
@@ -124,13 +125,19 @@ def failures(matcher: Any, detections: np.ndarray, flips: np.ndarray, deadline: 
     return wrong
 
 
+@lru_cache(maxsize=16)
+def _graph(text: str, n_detectors: int, n_observables: int) -> MatchingGraph:
+    """Binding and scoring read the same text."""
+    return read_graph(text, n_detectors=n_detectors, n_observables=n_observables)
+
+
 def read_models(answer: Answer) -> tuple[dict[str, MatchingGraph], list[Check]]:
     """CANON of every model, and one check each."""
     graphs, checks = {}, []
     for t in targets():
         name, note = f"{t.name} is a model that CANON takes", ""
         try:
-            graphs[t.name] = read_graph(t.text(answer), n_detectors=t.program.n_detectors, n_observables=t.program.n_observables)
+            graphs[t.name] = _graph(t.text(answer), t.program.n_detectors, t.program.n_observables)
         except ModelRefused as exc:
             note = f"{exc.reason}: {exc.detail}"
         category = Category.RESOURCE if note.startswith(("bytes", "terms", "edges", "repeat")) else Category.SCHEMA
@@ -147,7 +154,9 @@ def _counter(program: Program, device: Device, lab_s: float, matcher: Any, deadl
     return count
 
 
-def replay(graphs: dict[str, MatchingGraph], device: Device, lab_s: float, seed: np.random.SeedSequence, deadline: Deadline) -> list[Settled]:
+def replay(
+    graphs: dict[str, MatchingGraph], device: Device, lab_s: float, seed: np.random.SeedSequence, deadline: Deadline
+) -> list[Settled]:
     """Decode fresh shots of every test circuit at lab time `lab_s` in s, and settle all criteria."""
     matchers = {name: g.matching() for name, g in graphs.items()}
     streams, cnots, memories = [], [], []
@@ -179,12 +188,12 @@ def errors(settled: list[Settled]) -> dict[str, Any]:
     """Errors, standard errors and thresholds as they are printed beside each other."""
     by_name = {s.criterion.name: s for s in settled}
     entry = {n: {"error": s.value, "stderr": s.stderr, "limit": s.criterion.limit, "shots": s.shots} for n, s in by_name.items()}
-    each = {n.removeprefix("CNOT error, "): e for n, e in entry.items() if n.startswith("CNOT error, ") and "mean" not in n}
-    basis = {n.removeprefix("memory error per cycle, "): e for n, e in entry.items() if n.startswith("memory error per cycle, ") and "mean" not in n}
-    return {
-        "memory_error_per_cycle": {**basis, "mean": entry["memory error per cycle, mean of both bases"]},
-        "cnot_error": {**each, "mean": entry["CNOT error, mean of eight circuits"]},
-    }
+
+    def group(prefix: str) -> dict[str, Any]:
+        found = {n.removeprefix(prefix): e for n, e in entry.items() if n.startswith(prefix)}
+        return {("mean" if n.startswith("mean") else n): e for n, e in found.items()}
+
+    return {"memory_error_per_cycle": group("memory error per cycle, "), "cnot_error": group("CNOT error, ")}
 
 
 class LatticeSurgeryCnot(Grader):
@@ -213,16 +222,12 @@ class LatticeSurgeryCnot(Grader):
         }  # fmt: skip
 
     def bind(self, answer: Answer, session: GradedSession, q: dict[str, Any]) -> list[Check]:
+        needed = {"a memory of patch M was measured": q["_memory"]}
+        for seam, jobs in q["_merged"].items():
+            needed[f"the {seam} seam was measured while merged, {EVIDENCE_SHOTS} shots or more in one job"] = jobs
         checks = [
-            holds("a memory of patch M was measured", Stage.BIND, bool(q["_memory"]), category=Category.MISSING_EVIDENCE, jobs=tuple(q["_memory"][:5])),
-            *(
-                holds(
-                    f"the {seam} seam was measured while merged, {EVIDENCE_SHOTS} shots or more in one job", Stage.BIND, bool(jobs),
-                    category=Category.MISSING_EVIDENCE, jobs=tuple(jobs[:5]),
-                )
-                for seam, jobs in q["_merged"].items()
-            ),
-        ]  # fmt: skip
+            holds(name, Stage.BIND, bool(jobs), category=Category.MISSING_EVIDENCE, jobs=tuple(jobs[:5])) for name, jobs in needed.items()
+        ]
         if answer.evidence is not None:
             cited = answer.evidence.memory + answer.evidence.cnot
             if cited:
@@ -232,7 +237,8 @@ class LatticeSurgeryCnot(Grader):
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         graphs, model_checks = read_models(answer)
         if not all(c.passed for c in model_checks):
-            return Score([holds("fresh shots were decoded", Stage.SCORE, False, category=Category.SCHEMA, note="a model was refused, see above")])
+            refused = "a model was refused, see above"
+            return Score([holds("fresh shots were decoded", Stage.SCORE, False, category=Category.SCHEMA, note=refused)])
         seed, deadline = np.random.SeedSequence(int(rng.integers(0, 2**63))), Deadline(DECODE_BUDGET_S)
         try:
             settled = replay(graphs, session.device, q["_lab_s"], seed, deadline)
@@ -258,11 +264,9 @@ class LatticeSurgeryCnot(Grader):
         request = job.request
         assert isinstance(request, SurgeryExperiment)  # `fits` saw to it
         detections, flips = request.program().detections(job.arrays()["meas"][:RECORDED_SHOTS])
-        p = failures(graph.matching(), detections, flips, deadline) / len(detections)
-        return Check(
-            f"{target.name} on the last own record, failures per shot", Stage.SCORE, True, p, stderr=float(np.sqrt(p * (1 - p) / len(detections))),
-            gate=False, jobs=(job.job_id,), note="information only",
-        )  # fmt: skip
+        found = Proportion(failures(graph.matching(), detections, flips, deadline), len(detections))
+        name = f"{target.name} on the last own record, failures per shot"
+        return Check(name, Stage.SCORE, True, found.value, stderr=found.stderr, gate=False, jobs=(job.job_id,), note="information only")
 
 
 def _gates(s: Settled) -> bool:

@@ -238,15 +238,21 @@ def images_build() -> None:
     """Build the sidecar and agent images."""
     from qharbor import images
 
-    images.build()
+    try:
+        images.build()
+    except images.BuildError as exc:
+        raise _stop(str(exc), EXIT_FAULT) from exc
 
 
 @bundles_app.command("install")
 def bundles_install(as_json: Json = False) -> None:
     """Put the bundles into Harbor's package cache and print the line that runs each offline."""
-    from qharbor import bundles
+    from qharbor import bundles, containers
 
-    installed = bundles.install()
+    try:
+        installed = bundles.install()
+    except (bundles.BundleError, containers.ContainerError) as exc:
+        raise _stop(str(exc), EXIT_FAULT) from exc
     if as_json:
         _print_json(installed)
     else:
@@ -259,11 +265,32 @@ def tasks_sync(check: Annotated[bool, typer.Option("--check", help="Change nothi
     """Write the generated parts of the bundles."""
     from qharbor import bundles
 
-    changed = bundles.sync(check=check)
+    try:
+        changed = bundles.sync(check=check)
+    except bundles.BundleError as exc:
+        raise _stop(str(exc), EXIT_FAILED) from exc
     for line in changed:
         typer.echo(line)
     if check and changed:
         raise _stop("out of step: run `qharbor tasks sync`", EXIT_FAILED)
+
+
+@app.command()
+def check(
+    task: Annotated[str, typer.Argument(help="A task, or `all`.")],
+    devices: Annotated[int, typer.Option(min=1, help="Fresh devices per solver.")] = 20,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    solver: Annotated[list[str] | None, typer.Option(help="Only these solvers (repeatable).")] = None,
+    out_dir: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path("docs/calibration"),
+    as_json: Json = False,
+) -> None:
+    """Reference, trap and cheats on fresh devices: does the task measure what it should?"""
+    import tasks
+    from qharbor.check import console
+
+    names = tasks.names() if task == "all" else (_task(task),)
+    good = [console.check(name, devices=devices, jobs=jobs, solvers=solver, folder=out_dir, as_json=as_json) for name in names]
+    raise typer.Exit(0 if all(good) else EXIT_FAILED)
 
 
 @app.command()

@@ -50,18 +50,28 @@ def harbor_arguments(task: str, agent: str, command: Sequence[str], jobs: Path, 
 
 
 def trial_result(folder: Path) -> dict[str, Any]:
-    """What a trial left: the verifier's score, where the evidence is, and Harbor's own exception if there was one."""
-    scores = sorted(folder.rglob("score.json"))
-    verdict: dict[str, Any] = json.loads(scores[0].read_text()) if scores else {}
-    results = [json.loads(p.read_text()) for p in folder.glob("*/result.json")]
-    fault = next((r.get("exception_info") for r in results if r.get("exception_info")), None)
-    logs = sorted(folder.rglob("log.jsonl"))
+    """What the one trial of a job left: the verdict, where the evidence is, and Harbor's own exception if there was one.
+
+    Harbor's record decides whether there is a verdict at all: `agent/`, `artifacts/logs/` and, until the verifier starts, `verifier/` are
+    folders the agent can write to.
+    """
+    trial = next((p.parent for p in sorted(folder.glob("*/result.json"))), None)
+    record: dict[str, Any] = json.loads((trial / "result.json").read_text()) if trial else {}
+    fault = record.get("exception_info") or {}
+    rewards = (record.get("verifier_result") or {}).get("rewards")
+    # a verifier that ran and gave no reward says why in its score
+    ran = rewards is not None or fault.get("exception_type") == "RewardFileNotFoundError"
+    score = trial / "verifier" / "score.json" if trial else None
+    verdict: dict[str, Any] = json.loads(score.read_text()) if ran and score is not None and score.is_file() else {}
     reason = verdict.get("reason", "") or (f"{fault.get('exception_type')}: {fault.get('exception_message')}"[:400] if fault else "")
+    evidence = trial / "artifacts" / "evidence" if trial else None
     return {
-        "task": verdict.get("task", ""), "outcome": verdict.get("outcome", "infrastructure_fault"), "reward": verdict.get("reward", 0),
-        "checks": verdict.get("checks", []), "race_metric": verdict.get("race_metric"), "reproducible": verdict.get("reproducible", False),
-        "instance": verdict.get("instance"), "quantities": verdict.get("quantities", {}),
-        "reason": reason or ("" if verdict else "the verifier left no score"), "bundle": str(logs[0].parent) if logs else None,
+        "task": verdict.get("task", ""), "outcome": verdict.get("outcome", "infrastructure_fault") if rewards else "infrastructure_fault",
+        "reward": int((rewards or {}).get("reward", 0)), "checks": verdict.get("checks", []), "race_metric": verdict.get("race_metric"),
+        "reproducible": verdict.get("reproducible", False), "instance": verdict.get("instance"),
+        "quantities": verdict.get("quantities", {}),
+        "reason": reason or ("" if verdict else "the verifier left no score"),
+        "bundle": str(evidence) if evidence is not None and (evidence / "log.jsonl").is_file() else None,
     }  # fmt: skip
 
 
@@ -69,7 +79,7 @@ def run(task: str, agent: str, out: Path, *, command: Sequence[str] = (), as_jso
     """One trial in containers; prints its verdict and returns the exit status of the command."""
     from rich.console import Console
 
-    from qharbor import show
+    from qharbor import images, show
 
     err = Console(stderr=True)
     try:
@@ -77,10 +87,16 @@ def run(task: str, agent: str, out: Path, *, command: Sequence[str] = (), as_jso
     except ContainerError as exc:
         err.print(str(exc), style="red", markup=False)
         return 3
+    lacking = [tag for tag, there in images.present().items() if not there]
+    if lacking:
+        err.print(f"not built: {', '.join(lacking)}; run `make images` (`qharbor doctor` checks the rest)", style="red", markup=False)
+        return 3
     out.mkdir(parents=True, exist_ok=True)
     name = f"{task}-{os.getpid()}"
     argv = [str(harbor), *harbor_arguments(task, agent, command, out / "jobs", name)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)}
+    # Harbor's model library asks the network for price lists at start; a trial needs none
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", **os.environ, "PYTHONPATH": path}
     if not as_json:
         err.print(f"$ {shlex.join(argv)}", style="dim", markup=False, highlight=False)
     started = time.monotonic()

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -25,6 +26,8 @@ from graders.kit.grade import grade_bundle
 from sidecar.seal import seal
 
 START_S = 60.0
+AGENT_LOG_BYTES = 64_000_000
+"""What is kept of an agent's output."""
 _HIDDEN = "QHARBOR_"
 _PYTHON = {"reference": "reference.py", "trap": "trap.py"}
 
@@ -160,7 +163,7 @@ def run(
     with local_sidecar(task, bundle, seed=seed, nonce=nonce) as url:
         if argv is not None:
             phase(f"agent at work ({agent if not command else command[0]})")
-            status = _run_agent(argv, agent_env(url, work), work, timeout_s or card.limits.wall_s, echo)
+            status = _run_agent(argv, agent_env(url, work), work, card.limits.wall_s if timeout_s is None else timeout_s, echo)
         phase("sealing")
         try:
             seal(bundle)
@@ -172,35 +175,39 @@ def run(
 
 
 def _run_agent(argv: list[str], env: dict[str, str], work: Path, timeout_s: float, echo: Callable[[str], None] | None) -> int:
-    log = work / "agent.log"
     deadline = time.monotonic() + timeout_s
-    with log.open("wb") as f:
+    try:
         process = subprocess.Popen(
             argv, env=env, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
         )
+    except OSError as exc:
+        raise RunError(f"the agent's command {argv[0]!r} cannot be run: {exc.strerror or exc}") from exc
+    with (work / "agent.log").open("wb") as log, process:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         try:
             while process.poll() is None and time.monotonic() < deadline:
-                _pump(process.stdout, f, echo)
+                _pump(process.stdout, log, echo)
                 time.sleep(0.05)
-            _pump(process.stdout, f, echo)
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, 9)
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            _pump(process.stdout, log, echo)
     return process.returncode
 
 
 def _pump(source: Any, sink: Any, echo: Callable[[str], None] | None) -> None:
-    while True:
+    """Hand on what has been printed; at most 4 MB at once, so that an agent that prints without end does not hold the deadline."""
+    for _ in range(64):
         data = source.read(65536)
         if not data:
             return
-        sink.write(data)
-        sink.flush()
-        if echo is not None:
-            echo(data.decode(errors="replace"))
+        if sink.tell() < AGENT_LOG_BYTES:
+            sink.write(data)
+            sink.flush()
+            if echo is not None:
+                echo(data.decode(errors="replace"))
 
 
 def save(trial: Trial, out: Path) -> None:

@@ -34,24 +34,25 @@ ENTRY_POINTS = "quantum_harbor.qtypes"
 _NOT_QTYPES = {"kit"}
 
 
+def _here() -> set[str]:
+    return {p.parent.name for p in Path(__file__).parent.glob("*/__init__.py")} - _NOT_QTYPES
+
+
 def names() -> tuple[str, ...]:
     """Names of all qtypes: folders here and entry points of the group `quantum_harbor.qtypes`."""
-    here = Path(__file__).parent
-    found = {p.parent.name for p in here.glob("*/__init__.py") if p.parent.name not in _NOT_QTYPES}
-    found |= {e.name for e in importlib.metadata.entry_points(group=ENTRY_POINTS)}
-    return tuple(sorted(found))
+    return tuple(sorted(_here() | {e.name for e in importlib.metadata.entry_points(group=ENTRY_POINTS)}))
 
 
 @cache
 def load(name: str) -> QType:
-    """The qtype `name`; :class:`TaskError` names what is known where it is not."""
-    if name not in names():
-        raise TaskError(f"no qtype {name!r}; known: {', '.join(names())}")
-    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=name):
-        qtype = entry.load()
-        break
-    else:
+    """The qtype `name`; :class:`TaskError` names what is known where it is not. A folder here comes before an entry point."""
+    if name in _here():  # does not look into the metadata of every installed distribution, which every worker would pay for
         qtype = importlib.import_module(f"qtypes.{name}").QTYPE
+    else:
+        entries = tuple(importlib.metadata.entry_points(group=ENTRY_POINTS, name=name))
+        if not entries:
+            raise TaskError(f"no qtype {name!r}; known: {', '.join(names())}")
+        qtype = entries[0].load()
     if not isinstance(qtype, QType) or qtype.name != name:
         raise TaskError(f"qtypes/{name} must bind QTYPE to a QType named {name!r}")
     return qtype

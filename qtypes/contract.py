@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -161,6 +161,14 @@ class Experiment(Part, ABC):
     tool: ClassVar[str]
     """Name of the tool, `run_...`."""
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[Self, ...]:
+        """Small valid requests for a device with this public spec, each run within about a second.
+
+        The contract suite demands at least one and that together they use every field; documentation shows them.
+        """
+        return ()
+
     @abstractmethod
     def cost(self) -> Cost:
         """What this request is charged; a function of the request alone."""
@@ -179,6 +187,11 @@ class Query(Part, ABC):
     tool: ClassVar[str]
     record_field: ClassVar[str | None] = None
     """Name of the field that holds a job id whose record the query reads, if any."""
+
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[Self, ...]:
+        """As for :class:`Experiment`; a job id in an example stands for any completed job."""
+        return ()
 
     def cost(self) -> Cost:
         """Free unless overridden; counted queries charge a unit of their own, e.g. `evaluate_calls`."""
@@ -210,6 +223,13 @@ class QType(ABC, Generic[SpecT, HiddenT]):
     """What a task may set: `[metadata.lab.profile]` of its card."""
     experiments: ClassVar[tuple[type[Experiment], ...]] = ()
     queries: ClassVar[tuple[type[Query], ...]] = ()
+    drifts: ClassVar[bool] = False
+    """Whether records depend on the lab clock at which a job starts."""
+    public: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the spec, by dotted name, that differ from device to device on purpose; all others are the same for every device of a
+    profile, and no other field of the spec bears the name of a hidden one."""
+    bookkeeping: ClassVar[frozenset[str]] = frozenset()
+    """Hidden fields, by dotted name, on which nothing that an agent sees depends; kept for graders and authors."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, profile: Any) -> HiddenT:

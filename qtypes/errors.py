@@ -6,14 +6,16 @@ agent; :class:`TaskError` is a mistake of the task's author and is found by the 
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
+_REPR = reprlib.Repr(maxlist=8, maxtuple=8, maxdict=8, maxset=8, maxlevel=4, maxlong=80, maxstring=200, maxother=200)
 _SHOWN = 80  # characters of a refused value that are echoed: enough to recognise it, too few to fill a page
 
 
 def shown(value: Any) -> str:
     """A refused value as it may be echoed: short, one line, printable."""
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else _REPR.repr(value)  # bounded: the value may be a whole answer of 20 MB
     text = "".join(c if c.isprintable() else "?" for c in text[: _SHOWN + 1])
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 

@@ -39,8 +39,9 @@ async def serve(settings: Settings) -> int:
     )  # fmt: skip
     server = uvicorn.Server(config)
     loop = asyncio.get_running_loop()
+    sealing: set[asyncio.Task[None]] = set()  # the loop itself keeps no reference to a task
     # SIGUSR1 is the operator's seal: it needs no port and no secret, and the agent cannot send it
-    loop.add_signal_handler(signal.SIGUSR1, lambda: asyncio.ensure_future(lab.seal("sealed by the operator")))
+    loop.add_signal_handler(signal.SIGUSR1, lambda: sealing.add(asyncio.create_task(lab.seal("sealed by the operator"))))
     (settings.out / "sidecar.pid").write_text(str(os.getpid()))
     await server.serve()
     return 0

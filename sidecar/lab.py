@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 import graders
 from evidence import ANSWER, Event, digest, loads, read_payload, store_payload, unpack, write_whole
+from evidence.bundle import INLINE_BYTES as PAYLOAD_BYTES
 from qtypes import AgentError, Experiment, LabFault, Query
 from qtypes.contract import Material
 from qtypes.errors import shown
@@ -32,6 +33,9 @@ log = structlog.get_logger()
 WAIT_S = 30.0
 NOTE_CHARS = 20_000
 NOTES = 1_000
+QUERY_BYTES = 500_000_000
+"""What queries may add to the evidence in a session: free ones must not fill the disk."""
+EVENT_BYTES = 1_000
 _KEY = re.compile(r"[A-Za-z0-9_.:-]{8,128}\Z")
 
 
@@ -57,6 +61,7 @@ class Lab:
         self._query_number = self.state.queries
         self._refusals: Counter[str] = Counter()
         self._sealing = False
+        self._ending = asyncio.Lock()
         self._materials: dict[str, Material] | None = None
         self._notebook = notebook_entries(session)
 
@@ -65,6 +70,8 @@ class Lab:
     async def start(self) -> None:
         for stray in (self.session.folder / "records").glob(".*"):
             stray.unlink(missing_ok=True)
+        if self.state.phase == "sealed" and not self.state.closed:  # killed between the answer and the seal
+            await self._append("session_sealed", {"reason": "answer submitted"})
         self.engine.start()
         self._warming = asyncio.create_task(self.pool.warm())
 
@@ -90,7 +97,7 @@ class Lab:
         """Count a refusal; the log keeps the count at powers of ten, so that abuse is on record and cannot fill the disk."""
         self._refusals[error.code] += 1
         total = self._refusals.total()
-        if str(total).rstrip("0") == "1" and total >= 10:
+        if str(total).rstrip("0") == "1" and total >= 10 and not self.state.closed:
             try:
                 self._record("refusals_counted", {"total": total, "by_code": dict(self._refusals.most_common(20))})
             except (OSError, ValueError):
@@ -159,7 +166,7 @@ class Lab:
     # -- admission --------------------------------------------------------------------------------------------------------
 
     def _must_be_open(self) -> None:
-        if self.state.phase == "sealed" or self._sealing:
+        if self._sealing or self.state.phase == "sealed":
             raise AgentError("the session is sealed", code="session-sealed", status=409)
 
     def _must_measure(self) -> None:
@@ -242,7 +249,7 @@ class Lab:
         if key is not None:
             self._under_way[key] = body_sha256
         try:
-            payload = await asyncio.to_thread(store_payload, self.session.folder, json.loads(text))
+            payload = await self._payload(json.loads(text), len(text))
             self._must_measure()
             number = len(self.state.jobs) + 1
             job_id = self._job_id(number)
@@ -258,6 +265,12 @@ class Lab:
         self.engine.enqueue(self.state.jobs[job_id])
         await self.committer.durable()
         return self.job(job_id, inline=False)
+
+    async def _payload(self, value: Any, characters: int) -> dict[str, Any]:
+        """The reference of a request for its event; a file is written in a thread, a small request needs none."""
+        if characters <= PAYLOAD_BYTES:
+            return store_payload(self.session.folder, value)
+        return await asyncio.to_thread(store_payload, self.session.folder, value)
 
     def _job_id(self, number: int) -> str:
         """Names the session, so that a job of another session is recognised; carries no entropy of the device."""
@@ -370,6 +383,8 @@ class Lab:
                 code="quota-used",
                 status=409,
             )
+        if self.state.query_bytes >= QUERY_BYTES:
+            raise AgentError("too many queries in this session", limit=QUERY_BYTES, unit="bytes", code="limit-reached", status=409)
         self._query_number += 1
         message: dict[str, Any] = {"op": "query", "tool": tool, "request": text, "number": self._query_number}
         if model.record_field is not None:
@@ -398,12 +413,13 @@ class Lab:
                                  unit=problem.get("unit"), code=problem["title"].replace(" ", "-"), status=problem["status"])  # fmt: skip
             if "result" not in outcome:
                 raise LabFault("a query failed in its worker")
-            request_ref = await asyncio.to_thread(store_payload, self.session.folder, json.loads(text))
+            request_ref = await self._payload(json.loads(text), len(text))
             result_ref = await asyncio.to_thread(store_payload, self.session.folder, outcome["result"])
             self._must_measure()
             self._record("query_answered", {
                 "number": message["number"], "tool": tool, "request": request_ref, "result": result_ref, "cost": cost.to_json(),
                 "quota": quota[0] if quota else None, "body_sha256": body_sha256, "key": key,
+                "bytes": len(text) + len(json.dumps(outcome["result"])) + EVENT_BYTES,
             })  # fmt: skip
         except OSError as exc:
             raise LabFault(f"a query could not be logged: {exc}") from exc
@@ -430,43 +446,45 @@ class Lab:
         return {"challenge": truth.challenge, "salt": truth.challenge_salt, "commitment": truth.challenge_commitment,
                 "preimage": 'canonical JSON of {"challenge", "salt"} (sorted keys, no blanks); its SHA-256 is the commitment'}  # fmt: skip
 
-    def check_answer(self, body: bytes) -> dict[str, Any]:
+    async def check_answer(self, body: bytes) -> dict[str, Any]:
         """Schema only: says nothing about whether the answer is right."""
-        parse(graders.load(self.card.name).Answer, body)
+        await asyncio.to_thread(parse, graders.load(self.card.name).Answer, body)
         return {"valid": True, "bytes": len(body), "note": "the schema holds; nothing else was looked at and nothing was recorded"}
 
     async def submit_answer(self, body: bytes) -> dict[str, Any]:
         """Final: seals the session. Waiting and running jobs are cancelled."""
         sha256 = digest(body)
-        if self.state.answer_sha256 == sha256:
-            await self.committer.durable()
-            return {"accepted": True, "sha256": sha256, "phase": "sealed"}
-        self._must_be_open()
-        await asyncio.to_thread(parse, graders.load(self.card.name).Answer, body)
-        self._must_be_open()
-        self._sealing = True
-        try:
-            for job in self.state.pending():
-                await self.engine.cancel(job)
-            await asyncio.to_thread(write_whole, self.session.folder / ANSWER, body)
-            self._record("answer_submitted", {"sha256": sha256, "bytes": len(body)})
-            await self._append("session_sealed", {"reason": "answer submitted"})
-        except OSError as exc:
-            raise LabFault(f"the answer could not be stored: {exc}") from exc
-        finally:
-            self._sealing = False
+        if self.state.answer_sha256 != sha256:
+            self._must_be_open()
+            await asyncio.to_thread(parse, graders.load(self.card.name).Answer, body)
+        async with self._ending:  # one ending at a time: a second answer, or the operator's seal, finds the session sealed
+            if self.state.answer_sha256 == sha256 and self.state.closed:
+                await self.committer.durable()
+            else:
+                self._must_be_open()
+                await self._end("answer submitted", body)
         return {"accepted": True, "sha256": sha256, "phase": "sealed"}
 
     async def seal(self, reason: str) -> None:
         """End the session without an answer (the operator's command)."""
-        if self.state.phase != "sealed":
-            self._sealing = True
-            try:
-                for job in self.state.pending():
-                    await self.engine.cancel(job)
-                await self._append("session_sealed", {"reason": reason})
-            finally:
-                self._sealing = False
+        async with self._ending:
+            if not self.state.closed:
+                await self._end(reason, None)
+
+    async def _end(self, reason: str, answer: bytes | None) -> None:
+        """Cancel what waits or runs, store the answer if there is one, write the seal."""
+        self._sealing = True
+        try:
+            for job in sorted(self.state.pending(), key=lambda j: j.status == "running"):  # or the next one would start meanwhile
+                await self.engine.cancel(job)
+            if answer is not None:
+                await asyncio.to_thread(write_whole, self.session.folder / ANSWER, answer)
+                self._record("answer_submitted", {"sha256": digest(answer), "bytes": len(answer)})
+            await self._append("session_sealed", {"reason": reason})
+        except OSError as exc:
+            raise LabFault(f"the session could not be sealed: {exc}") from exc
+        finally:
+            self._sealing = False
 
 
 def _tool(model: type[Experiment] | type[Query]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ import signal
 import time
 from pathlib import Path
 
-from evidence import Bundle, EvidenceError, LogWriter
+from evidence import LOG_NAME, Bundle, EvidenceError, LogHeld, LogWriter
 
-_WAIT_S = 10.0
+_WAIT_S = 20.0
+_ASK_AGAIN_S = 5.0
 
 
 def is_sealed(folder: Path) -> bool:
@@ -22,25 +23,45 @@ def is_sealed(folder: Path) -> bool:
 
 
 def seal(folder: Path) -> str:
-    """Ask the living sidecar to seal (SIGUSR1), else seal the log directly; says which. :class:`EvidenceError` if neither works."""
+    """Seal the log directly where no sidecar holds it, else ask the living one (SIGUSR1); says which.
+
+    :class:`EvidenceError` if neither works.
+    """
     if is_sealed(folder):
         return "was sealed"
+    if not (folder / LOG_NAME).is_file():
+        raise EvidenceError("there is no session to seal", 0)
     deadline = time.monotonic() + _WAIT_S
-    pid_file = folder / "sidecar.pid"
-    if pid_file.exists():
-        with contextlib.suppress(ProcessLookupError, ValueError, PermissionError):
-            os.kill(int(pid_file.read_text()), signal.SIGUSR1)
-            while time.monotonic() < deadline:
-                if is_sealed(folder):
-                    return "sealed by the sidecar"
-                time.sleep(0.05)
-    writer = LogWriter(folder)
+    while True:
+        # the lock of the log tells whether a sidecar lives; the number in its pid file may by now be another process
+        if (writer := _writer(folder)) is not None:
+            return _write_seal(writer)
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int((folder / "sidecar.pid").read_text()), signal.SIGUSR1)
+        asked = time.monotonic()
+        while time.monotonic() < min(deadline, asked + _ASK_AGAIN_S):
+            if is_sealed(folder):
+                return "sealed by the sidecar"
+            time.sleep(0.05)
+        if time.monotonic() >= deadline:
+            raise EvidenceError("the sidecar holds the log and does not seal it")
+
+
+def _writer(folder: Path) -> LogWriter | None:
+    try:
+        return LogWriter(folder)
+    except LogHeld:
+        return None
+
+
+def _write_seal(writer: LogWriter) -> str:
     try:
         if writer.next_seq == 0:
             raise EvidenceError("there is no session to seal", 0)
-        if writer.recovered[-1].kind != "session_sealed":
-            writer.append("session_sealed", {"reason": "sealed without a sidecar"})
-            writer.sync()
+        if any(e.kind == "session_sealed" for e in writer.recovered):
+            return "was sealed"
+        writer.append("session_sealed", {"reason": "sealed without a sidecar"})
+        writer.sync()
     finally:
         writer.close()
     return "sealed without a sidecar"

@@ -1,10 +1,13 @@
 """Tasks: one Harbor bundle per folder. `load(name)` reads its card, `names()` lists them.
 
-A card is the bundle's `task.toml`; what the laboratory needs stands under `[metadata.lab]`.
+A card is the bundle's `task.toml`; what the laboratory needs stands under `[metadata.lab]`. An installed distribution adds a task by an
+entry point of the group `quantum_harbor.tasks`: its name is the task's, its value the module or package in whose folder the bundle lies.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import tomllib
 from decimal import Decimal
 from functools import cache
@@ -15,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 HERE = Path(__file__).parent
 NAMESPACE = "quantum-harbor"
+ENTRY_POINTS = "quantum_harbor.tasks"
 
 Layer = Literal["physical device", "gates and calibration", "error correction", "logical and compilation", "application"]
 
@@ -47,10 +51,12 @@ class TaskCard(BaseModel):
     limits: Limits
     profile: dict[str, Any] = {}
     keywords: tuple[str, ...] = ()
+    folder: Path = Field(description="folder of the bundle")
 
     @property
-    def folder(self) -> Path:
-        return HERE / self.name
+    def is_ours(self) -> bool:
+        """Whether the bundle lies here; one of another distribution keeps its generated parts itself."""
+        return self.folder.parent == HERE
 
     def limit(self, unit: str) -> Decimal | None:
         """Exact limit of a budget unit, None where it is not metered."""
@@ -60,26 +66,48 @@ class TaskCard(BaseModel):
         return (self.folder / "instruction.md").read_text(encoding="utf-8")
 
 
+def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    return {e.name: e for e in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+
+
+def _known() -> set[str]:
+    return {p.parent.name for p in HERE.glob("*/task.toml")} | _entry_points().keys()
+
+
 def names() -> tuple[str, ...]:
-    """Names of all tasks, by index."""
-    found = [p.parent.name for p in HERE.glob("*/task.toml")]
-    return tuple(sorted(found, key=lambda n: (load(n).index, n)))
+    """Names of all tasks, by index: folders here and entry points of the group `quantum_harbor.tasks`."""
+    return tuple(sorted(_known(), key=lambda n: (load(n).index, n)))
+
+
+def _folder(name: str) -> Path:
+    """The folder of bundle `name`; one here comes before an entry point."""
+    plain = not ("/" in name or "\\" in name or name.startswith("."))
+    if plain and (HERE / name / "task.toml").is_file():
+        return HERE / name
+    entry = _entry_points().get(name)
+    if entry is None:
+        raise KeyError(f"no task {name!r}; known: {', '.join(sorted(_known()))}")
+    spec = importlib.util.find_spec(entry.module)
+    if spec is None:
+        raise ValueError(f"task {name!r}: its entry point names the module {entry.module}, which is not there")
+    folder = Path(next(iter(spec.submodule_search_locations))) if spec.submodule_search_locations else Path(str(spec.origin)).parent
+    if not (folder / "task.toml").is_file():
+        raise ValueError(f"task {name!r}: there is no task.toml in {folder}, the folder of its entry point")
+    return folder
 
 
 @cache
 def load(name: str) -> TaskCard:
     """The card of task `name`; `KeyError` lists the known ones, `ValueError` says what is wrong with a card."""
-    path = HERE / name / "task.toml"
-    if "/" in name or "\\" in name or name.startswith(".") or not path.is_file():
-        known = ", ".join(sorted(p.parent.name for p in HERE.glob("*/task.toml")))
-        raise KeyError(f"no task {name!r}; known: {known}")
-    with path.open("rb") as f:
+    folder = _folder(name)
+    with (folder / "task.toml").open("rb") as f:
         toml = tomllib.load(f)
     try:
         lab = toml["metadata"]["lab"]
-        card = TaskCard(name=name, title=toml["task"]["description"], **lab)
+        card = TaskCard(name=name, title=toml["task"]["description"], folder=folder, **lab)
     except (KeyError, TypeError, ValidationError) as exc:
         raise ValueError(f"tasks/{name}/task.toml: {exc}") from exc
-    if toml["task"]["name"] != f"{NAMESPACE}/{name}":
-        raise ValueError(f"tasks/{name}/task.toml: [task] name must be {NAMESPACE}/{name}")
+    wanted = toml["task"]["name"]
+    if wanted != f"{NAMESPACE}/{name}" if card.is_ours else not wanted.endswith(f"/{name}"):
+        raise ValueError(f"tasks/{name}/task.toml: [task] name must be {NAMESPACE if card.is_ours else '<organisation>'}/{name}")
     return card

@@ -1,9 +1,10 @@
 """Equality of Clifford+T circuits in a finite field: exact arithmetic, no rounding, independent of any state-vector code.
 
-Clifford+T matrices have entries in Z[omega, 1/2], omega = exp(i pi/4). Where a prime p is 1 modulo 8, the field F_p holds a primitive eighth
-root of unity w, sqrt(2) = w - w**3 and 1/sqrt(2), and omega -> w maps both circuits to matrices over F_p. Two circuits are equal up to a global
-phase exactly if U = omega**k V for some k. This is tested on random vectors as Freivalds (1979) tests a matrix product: with different matrices a
-random vector gives equal images with probability at most 1/p, about 2**-30, unless the random prime divides the difference.
+Clifford+T matrices have entries in Z[omega, 1/2], omega = exp(i pi/4). Where a prime p is 1 modulo 8, the field F_p holds a primitive
+eighth root of unity w, sqrt(2) = w - w**3 and 1/sqrt(2), and omega -> w maps both circuits to matrices over F_p. Two circuits are equal
+up to a global phase exactly if U = omega**k V for some k. This is tested on random vectors as Freivalds (1979) tests a matrix product:
+with different matrices a random vector gives equal images with probability at most 1/p, about 2**-30, unless the random prime divides
+the difference.
 
 The reader below is a second one, on purpose unlike `lab.conventions.tcount`: it reads the text as one stream of tokens.
 """

@@ -51,7 +51,7 @@ def _judge(grader: Grader, session: GradedSession, text: str | None, known: dict
     score = grader.score(answer, session, q, session.rng("score"))
     checks = [*checks, *score.checks]
     outcome = outcome_of(checks)
-    public = {k: v for k, v in q.items() if not k.startswith("_")}
+    public = {k: v for k, v in q.items() if not k.startswith("_")} | score.quantities
     return Verdict(**known, outcome=outcome, reward=int(outcome is Outcome.PASS), checks=tuple(checks), quantities=public,
                    race_metric=score.metric if outcome is Outcome.PASS else None, metric_unit=score.metric_unit)  # fmt: skip
 
@@ -64,7 +64,6 @@ def grade_bundle(folder: Path | str, *, nonce: str | None = None, write: bool = 
     """
     folder = Path(folder)
     verdict = _grade(folder, nonce)
-    dumps(verdict.to_json())  # finite, or a fault of the grader that must show
     if write and folder.is_dir():
         write_whole(folder / SCORE, json.dumps(verdict.to_json(), indent=1, sort_keys=True, allow_nan=False).encode() + b"\n")
     return verdict
@@ -76,10 +75,10 @@ def _grade(folder: Path, nonce: str | None) -> Verdict:
         return _fault(f"the evidence does not hold: {report.problem}")
     bundle = Bundle(folder)
     opened = bundle.opened
-    known: dict[str, Any] = {
-        "task": opened["task"], "task_version": opened["task_version"], "instance": opened["instance"],
-        "reproducible": opened["reproducible"], "session": opened["session"], "commitment": opened["commitment"],
-    }  # fmt: skip
+    fields = ("task", "task_version", "instance", "reproducible", "session", "commitment")
+    if any(not isinstance(opened.get(f), bool if f == "reproducible" else str) for f in fields):
+        return _fault("the first event is not one of this laboratory")
+    known: dict[str, Any] = {f: opened[f] for f in fields}
     if nonce is not None and opened["nonce"] != nonce:
         return _fault("the evidence is another session's: its nonce is not the one expected", **known)
     try:
@@ -89,7 +88,9 @@ def _grade(folder: Path, nonce: str | None) -> Verdict:
     if card.version != opened["task_version"]:
         return _fault(f"the bundle is of version {opened['task_version']}, the grader of version {card.version}", **known)
     try:
-        return _judge(graders.load(card.name), GradedSession(bundle), bundle.answer_text(), known)
+        verdict = _judge(graders.load(card.name), GradedSession(bundle), bundle.answer_text(), known)
+        dumps(verdict.to_json())  # a number that is not finite is a fault of the grader
+        return verdict
     except EvidenceError as exc:
         return _fault(f"the evidence does not hold: {exc}", **known)
     except Exception as exc:

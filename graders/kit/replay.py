@@ -1,8 +1,8 @@
 """Replayed failure rates that do not depend on luck near a threshold: a check samples on until its verdict is clear.
 
-Each :class:`Stream` draws fresh shots of one circuit and counts failures. :func:`settle` evaluates criteria on the streams; while a criterion
-lies within three standard errors of its threshold its streams double their shots, up to a stated cap. Seeds of samplers are not portable
-between processors: with this rule another machine, with other shots, comes to the same verdict.
+Each :class:`Stream` draws fresh shots of one circuit and counts failures. :func:`settle` evaluates criteria on the streams; while a
+criterion lies within three standard errors of its threshold its streams double their shots, up to a stated cap. Seeds of samplers are
+not portable between processors: with this rule another machine, with other shots, comes to the same verdict.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def settle(streams: Sequence[Stream], criteria: Sequence[Criterion]) -> list[Set
     while True:
         done = [_evaluate(c, by_name) for c in criteria]
         open_streams = {n for d in done if not d.clear for n in d.criterion.streams}
-        if not any([by_name[n].grow() for n in sorted(open_streams)]):
+        grown = [by_name[n].grow() for n in sorted(open_streams)]
+        if not any(grown):
             return done
 
 

@@ -44,7 +44,7 @@ class Circuit(Part):
     """A bounded-gate circuit. Rotations of one layer act in the order of the list."""
 
     n_qubits: int = quantity("1", "qubits on the ring", ge=2, le=MAX_QUBITS)
-    layers: tuple[CliffordLayer, ...] = quantity("1", "Clifford layers in order of time", max_length=64)
+    layers: tuple[CliffordLayer, ...] = quantity("1", "Clifford layers in order of time", max_length=128)
     rotations: tuple[Rotation, ...] = quantity("1", "rotations in order of time: `layer` never decreases", max_length=32)
 
     @property
@@ -132,25 +132,28 @@ def pull_through(circuit: Circuit) -> PauliFrame:
 
 def _compress(n_qubits: int, rotations: Sequence[Word], observables: dict[str, list[Word]]) -> PauliFrame:
     basis, pivots = reduced_basis([w.x for w in rotations])
-    others = [q for q in range(n_qubits) if q not in set(pivots)]
-    spans = [[(bit, basis[bit] >> q & 1) for bit in range(len(basis))] for q in others]
+    idle = [q for q in range(n_qubits) if q not in set(pivots)]
+    place = {q: len(basis) + k for k, q in enumerate(idle)}
+    idle_mask = sum(1 << q for q in idle)
 
-    def coordinates(x: int) -> int:
-        # x = sum_a y_a basis_a + sum_c y_c e_c over the qubits c that carry no pivot; y_a is x at the pivot because the basis is reduced
-        y = 0
-        for bit, pivot in enumerate(pivots):
-            y |= (x >> pivot & 1) << bit
-        for k, q in enumerate(others):
-            value = x >> q & 1
-            for bit, entry in spans[k]:
-                value ^= entry & (y >> bit)
-            y |= (value & 1) << (len(basis) + k)
-        return y
+    def idle_bits(word: int) -> int:
+        out, word = 0, word & idle_mask
+        while word:
+            lowest = word & -word
+            out |= 1 << place[lowest.bit_length() - 1]
+            word ^= lowest
+        return out
 
     def move(word: Word) -> Word:
-        z = sum((word.z & vector).bit_count() % 2 << bit for bit, vector in enumerate(basis))  # Z words move with the transposed inverse
-        z |= sum((word.z >> q & 1) << (len(basis) + k) for k, q in enumerate(others))
-        return Word(coordinates(word.x), z, word.phase)
+        # x = sum_a y_a basis_a + sum_c y_c e_c over the qubits c that carry no pivot; y_a is x at the pivot because the basis is reduced.
+        # Z words move with the transposed inverse, so that overlaps of X and Z words stay.
+        x, z, rest = 0, idle_bits(word.z), word.x
+        for bit, (vector, pivot) in enumerate(zip(basis, pivots, strict=True)):
+            if word.x >> pivot & 1:
+                x |= 1 << bit
+                rest ^= vector
+            z |= ((word.z & vector).bit_count() & 1) << bit
+        return Word(x | idle_bits(rest), z, word.phase)
 
     return PauliFrame(
         n_qubits=n_qubits,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from qtypes.blackbox_boundedgate_circuit.circuit import Circuit, pull_through
 from qtypes.blackbox_boundedgate_circuit.device import N_INPUTS, N_QUBITS
-from qtypes.blackbox_boundedgate_circuit.sampling import BasisSampler, read_out
+from qtypes.blackbox_boundedgate_circuit.sampling import read_out, sample_words
 from qtypes.contract import Array, Clock, Cost, Device, Experiment, Part, Record, quantity
 from qtypes.errors import AgentError
 
@@ -47,6 +46,11 @@ class RunMeasure(Experiment):
     settings: tuple[Setting, ...] = quantity("1", "settings, measured in this order", min_length=1, max_length=MAX_SETTINGS)
     shots: int = quantity("1", "shots per setting", ge=1, le=MAX_SHOTS)
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunMeasure, ...]:
+        zero, tilted = (0.0,) * N_INPUTS, (0.3, -0.7, 1.1, -1.9, 2.3, -2.9)
+        return cls(settings=(Setting(x=zero), Setting(x=tilted)), shots=100), cls(settings=(Setting(x=tilted, basis="XYZ" * 20),), shots=100)
+
     def cost(self) -> Cost:
         n = len(self.settings)
         return Cost.of(shots=n * self.shots, settings=n, jobs=1, lab_s=n * (SETTING_S + self.shots * SHOT_S))
@@ -72,15 +76,6 @@ class RunMeasure(Experiment):
         )
 
 
-def sample_words(circuit: Circuit, x: np.ndarray, by_basis: dict[str, list[int]], shots: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, shots) uint64 true outcomes for inputs `x` (n, 6); `by_basis` gives the rows of each basis. One sampler is compiled per basis."""
-    frame = pull_through(circuit)
-    words = np.empty((len(x), shots), dtype=np.uint64)
-    for basis, rows in by_basis.items():
-        words[rows] = BasisSampler(circuit, frame, basis).shots(x[rows], shots, rng)
-    return words
-
-
 class RunReadoutCal(Experiment):
     """Prepare known computational basis states instead of the circuit, and read them out in the Z basis.
 
@@ -92,6 +87,10 @@ class RunReadoutCal(Experiment):
     tool: ClassVar[str] = "run_readout_cal"
     states: tuple[str, ...] = quantity("1", "prepared basis states, 60 characters 0 or 1 each", min_length=1, max_length=200)
     shots: int = quantity("1", "shots per state", ge=1, le=MAX_SHOTS)
+
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunReadoutCal, ...]:
+        return (cls(states=("0" * N_QUBITS, "1" * N_QUBITS), shots=200),)
 
     def cost(self) -> Cost:
         n = len(self.states)

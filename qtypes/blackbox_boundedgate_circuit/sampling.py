@@ -9,12 +9,13 @@ besides single precision of the amplitudes (1e-6).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import numpy as np
 import stim
 
-from qtypes.blackbox_boundedgate_circuit.circuit import Circuit, PauliFrame
+from qtypes.blackbox_boundedgate_circuit.circuit import Circuit, PauliFrame, pull_through
 from qtypes.blackbox_boundedgate_circuit.words import Word, inverse, parity, to_stim
 
 BATCH_AMPLITUDES = 1 << 20  # amplitudes evolved at once: 8 MB, stays near the cache
@@ -93,6 +94,26 @@ class BasisSampler:
         return words
 
 
+@lru_cache(maxsize=4)
+def frame_of(circuit: Circuit) -> PauliFrame:
+    """The Pauli frame of a circuit, kept for the next job on the same device."""
+    return pull_through(circuit)
+
+
+@lru_cache(maxsize=8)
+def sampler_of(circuit: Circuit, basis: str) -> BasisSampler:
+    """The compiled sampler of a circuit in one basis, kept for the next job."""
+    return BasisSampler(circuit, frame_of(circuit), basis)
+
+
+def sample_words(circuit: Circuit, x: np.ndarray, by_basis: dict[str, list[int]], shots: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, shots) uint64 true outcomes for inputs `x` (n, 6), rad; `by_basis` gives the rows of each basis."""
+    words = np.empty((len(x), shots), dtype=np.uint64)
+    for basis, rows in by_basis.items():
+        words[rows] = sampler_of(circuit, basis).shots(x[rows], shots, rng)
+    return words
+
+
 def _combine(columns: np.ndarray) -> np.ndarray:
     """(2**k,) uint64: entry i is the XOR of the columns at the set bits of i."""
     table = np.zeros(1, dtype=np.uint64)
@@ -101,18 +122,22 @@ def _combine(columns: np.ndarray) -> np.ndarray:
     return table
 
 
-def _split(measured: list[Word], frame: PauliFrame) -> tuple[list[tuple[int, Word]], list[tuple[int, Word]], list[tuple[int, Word]]]:
-    """Independent generators ``(mask over qubits, word)`` of the measured group: coins, operators on active qubits, constants."""
+Generator = tuple[int, Word]
+"""An element of the measured group: the mask of the qubits whose operators are multiplied, and the product."""
+
+
+def _split(measured: list[Word], frame: PauliFrame) -> tuple[list[Generator], list[Generator], list[Generator]]:
+    """Independent generators of the measured group: coins, operators on active qubits, constants."""
     rows = [(1 << q, word) for q, word in enumerate(measured)]
     coins, rows = _eliminate(rows, lambda w: w.x >> frame.dim)
     quantum, constants = _eliminate(rows, lambda w: w.x & frame.active | (w.z & frame.active) << frame.dim)
     return coins, quantum, constants
 
 
-def _eliminate(rows, key):
+def _eliminate(rows: list[Generator], key: Callable[[Word], int]) -> tuple[list[Generator], list[Generator]]:
     """Rows whose keys are independent, and combinations of rows with key 0 that complete them."""
-    pivots: list[tuple[int, tuple[int, Word]]] = []
-    zero: list[tuple[int, Word]] = []
+    pivots: list[tuple[int, Generator]] = []
+    zero: list[Generator] = []
     for mask, word in rows:
         for bit, (other_mask, other) in pivots:
             if key(word) >> bit & 1:

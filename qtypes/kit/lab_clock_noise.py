@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.signal import lfilter
+from scipy.linalg.lapack import dtbtrs
 
 MAX_POINTS = 20_000_000
 """Longest stream drawn for one trajectory: a bound on memory, far above a session's need."""
@@ -133,7 +133,9 @@ class OrnsteinUhlenbeck:
         noise = _stream(self.seed).standard_normal(n)
         keep = np.exp(-step / self.correlation_s)
         noise[1:] *= np.sqrt(1.0 - keep**2)
-        return np.interp(t, np.arange(n) * step, self.sigma * lfilter([1.0], [1.0, -keep], noise))
+        # x[k] - keep x[k-1] = noise[k] as a banded triangular system; scipy.signal would cost every worker a second of imports
+        path, _ = dtbtrs(np.repeat([[1.0], [-keep]], n, axis=1), noise, uplo="L", diag="U")
+        return np.interp(t, np.arange(n) * step, self.sigma * path)
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,11 @@ class LogicalCircuitOptimizer(QType[Spec, Hidden]):
     Hidden = Hidden
     Profile = Profile
     queries = (Evaluate,)
+    public = frozenset({
+        "n_qubits", "baseline", "baseline_sha256", "baseline_t_count", "baseline_t_depth", "baseline_cx_count", "baseline_gates",
+        "t_count_limit",
+    })  # fmt: skip
+    bookkeeping = frozenset({"planted_t_count"})
 
     def draw(self, rng: np.random.Generator, profile: Profile) -> Hidden:
         circuit, planted = instances.generate(rng, _RECIPES[profile.instance])

@@ -36,13 +36,19 @@ class Evaluate(Query):
     tool: ClassVar[str] = "evaluate"
     circuit: str = Field(min_length=1, max_length=tcount.MAX_BYTES, description="OpenQASM 2 text of the circuit")
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[Evaluate, ...]:
+        return (cls(circuit=spec.baseline),)
+
     def cost(self) -> Cost:
         return Cost.of(evaluate_calls=1)
 
     def admit(self, spec: Any) -> None:
         parse(self.circuit, spec.n_qubits)
 
-    def answer(self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator) -> dict[str, Any]:
+    def answer(
+        self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator
+    ) -> dict[str, Any]:
         candidate = parse(self.circuit, device.spec.n_qubits)
         baseline = tcount.parse(device.hidden.baseline)
         cost = tcount.counts(candidate)

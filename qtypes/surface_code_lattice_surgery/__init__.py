@@ -22,6 +22,7 @@ class SurfaceCodeLatticeSurgery(QType[device.Spec, device.Hidden]):
     Profile = device.Profile
     experiments = EXPERIMENTS
     queries = QUERIES
+    drifts = True
 
     def draw(self, rng: np.random.Generator, profile: device.Profile) -> device.Hidden:
         return device.draw(rng)

@@ -189,8 +189,8 @@ def notebook(rng: np.random.Generator, today: dt.date) -> Notebook:
         title="Single-patch calibration of C, I, T and M complete",
         text=(
             "Ran memories of C, I, T and M on their own, both bases, and fitted the error probability of every qubit and coupler the "
-            "patches use (table attached; keys are qubit indices of layout.json, couplers 'a-b'). Detector error models made from the table "
-            "reproduce the measured detection fractions within 3 % on all four patches. Merged circuits use the same qubits and the "
+            "patches use (table attached; keys are qubit indices of layout.json, couplers 'a-b'). Detector error models made from the "
+            "table reproduce the measured detection fractions within 3 % on all four patches. Merged circuits use the same qubits and the "
             "same gates, so for surgery transfer the single-patch rates and take the patch median for the seam qubits and their couplers. "
             "Nothing was taken while merged."
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,7 @@ from qtypes.surface_code_lattice_surgery.physics import noisy
 
 PREVIEW_BYTES = 900_000
 """A preview travels in one request body."""
-Sign = Literal[0, 1]
+Sign = Annotated[int, Field(ge=0, le=1)]  # not Literal[0, 1]: that would take true for 1
 
 
 def _shots() -> Any:
@@ -68,6 +68,10 @@ class RunMemory(SurgeryExperiment):
     rounds: int = quantity("1", "syndrome cycles", ge=1, le=25)
     shots: int = _shots()
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunMemory, ...]:
+        return cls(patch="C", basis="Z", rounds=2, shots=500), cls(patch="M", basis="X", rounds=3, shots=500)
+
     def program(self) -> Program:
         return circuits.memory(self.patch, self.basis, self.rounds)
 
@@ -91,6 +95,10 @@ class RunMerge(SurgeryExperiment):
     boundary_basis: Basis = Field(description="logical basis in which both patches are prepared and read")
     shots: int = _shots()
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunMerge, ...]:
+        return cls(seam="ZZ", merge_rounds=3, boundary_basis="X", shots=500), cls(seam="XX", merge_rounds=3, boundary_basis="Z", shots=500)
+
     def program(self) -> Program:
         return circuits.merge(self.seam, self.merge_rounds, self.boundary_basis)
 
@@ -113,6 +121,10 @@ class RunCnot(SurgeryExperiment):
     inputs: tuple[Sign, Sign] = Field(default=(0, 0), description="sign of the preparation of C and of T: 0 or 1")
     shots: int = _shots()
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunCnot, ...]:
+        return cls(config="z", shots=200), cls(config="bell_xx", inputs=(1, 0), shots=200)
+
     def program(self) -> Program:
         return circuits.cnot(self.config, self.inputs)
 
@@ -134,11 +146,18 @@ class NoiselessCircuit(Query):
     merge: RunMerge | None = Field(default=None, description="a request of run_merge")
     cnot: RunCnot | None = Field(default=None, description="a request of run_cnot")
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[NoiselessCircuit, ...]:
+        memory, merge, cnot = RunMemory.examples(spec)[0], RunMerge.examples(spec)[0], RunCnot.examples(spec)[0]
+        return cls(memory=memory), cls(merge=merge), cls(cnot=cnot)
+
     def admit(self, spec: Any) -> None:
         if sum(r is not None for r in (self.memory, self.merge, self.cnot)) != 1:
             raise AgentError("give exactly one of memory, merge and cnot", field="memory")
 
-    def answer(self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator) -> dict[str, Any]:
+    def answer(
+        self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator
+    ) -> dict[str, Any]:
         self.admit(device.spec)
         request = self.memory or self.merge or self.cnot
         assert request is not None  # admitted
@@ -151,8 +170,9 @@ class NoiselessCircuit(Query):
 class DecodePreview(Query):
     """Decode one of your own records with your detector error model, by the rule CANON, as the grader will decode fresh shots.
 
-    Answered once per record. Returns the fraction of shots in which any observable is wrong, its standard error, and the same for each
-    observable; for a memory also the logical error per cycle. The model must have the numbers of detectors and observables of the record's circuit.
+    Answered once per record. Returns the fraction of shots in which any observable is wrong, its standard error, and the fraction for
+    each observable; for a memory also the logical error per cycle. The model must have as many detectors and observables as the circuit of
+    the record.
     """
 
     tool: ClassVar[str] = "decode_preview"
@@ -160,10 +180,18 @@ class DecodePreview(Query):
     job_id: str = Field(min_length=1, max_length=64, description="a completed job of this session")
     dem: str = Field(max_length=PREVIEW_BYTES, description="detector error model, stim text of at most 900 kB")
 
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[DecodePreview, ...]:
+        program = RunMemory.examples(spec)[0].program()  # a model for the records of that request
+        last = program.n_detectors - 1
+        return (cls(job_id="j0001-00000000", dem=f"error(0.01) D0 L{program.n_observables - 1}\nerror(0.01) D0 D{last}\nerror(0.01) D{last}\n"),)
+
     def quota(self) -> tuple[str, int] | None:
         return f"decode_preview/{self.job_id}", 1
 
-    def answer(self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator) -> dict[str, Any]:
+    def answer(
+        self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator
+    ) -> dict[str, Any]:
         from lab.conventions import ModelRefused, decode, read_graph, unpack_bits
 
         if record is None or not isinstance(source, SurgeryExperiment):

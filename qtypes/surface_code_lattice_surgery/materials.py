@@ -33,8 +33,11 @@ def _checks(group: dict[Site, Plaquette]) -> list[dict[str, Any]]:
 
 def layout_json() -> str:
     """Qubits by index, couplers, patches and seams."""
+    def role(site: Site) -> str:
+        return "data" if lay.is_data(site) else "measure"
+
     content = {
-        "qubits": [{"index": i, "row": s[0], "column": s[1], "role": "data" if lay.is_data(s) else "measure"} for i, s in enumerate(lay.SITES)],
+        "qubits": [{"index": i, "row": s[0], "column": s[1], "role": role(s)} for i, s in enumerate(lay.SITES)],
         "couplers": [list(c) for c in lay.COUPLERS],
         "patches": {
             p: {
@@ -81,7 +84,7 @@ def materials(spec: Spec) -> tuple[Material, ...]:
     }  # fmt: skip
     return (
         Material("layout.json", "qubit coordinates, couplers, patches, seams and CX order", layout_json(), "application/json"),
-        Material("datasheet.json", "median error probabilities and the noise model they belong to", json.dumps(datasheet, indent=1), "application/json"),
+        Material("datasheet.json", "median error probabilities and their noise model", json.dumps(datasheet, indent=1), "application/json"),
         Material("canon.txt", "the rule from a detector error model to the decoder", spec.decoder),
         *_circuits(),
     )

@@ -21,6 +21,8 @@ class TransmonPulse(QType[Spec, Hidden]):
     Hidden = Hidden
     Profile = Profile
     experiments = (RunPulseSequence, RunIqReference)
+    drifts = True
+    public = frozenset({"drive_ghz"})
 
     def draw(self, rng: np.random.Generator, profile: Profile) -> Hidden:
         return drawing.draw(rng, profile)

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict
-from scipy.optimize import brentq
 
 from qtypes.contract import Part, quantity
 from qtypes.kit.lab_clock_noise import OrnsteinUhlenbeck, RandomWalk, Telegraph
@@ -159,6 +158,8 @@ class Hidden(Part):
 
     def t2star_us(self) -> float:
         """Time at which the Ramsey envelope has fallen to 1/e with the defect far: the definition of T2* here."""
+        from scipy.optimize import brentq  # here, because it takes longer to import than the rest of a worker
+
         gamma2 = 0.5 / float(self.t1_us(False)) + self.gamma_phi
 
         def log_envelope(t: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -106,6 +106,22 @@ class RunPulseSequence(_Run):
     order: Literal["blocked", "interleaved"] = Field(default="interleaved", description="order of the shots of different points")
     drive_offset_mhz: float = quantity("MHz", "drive frequency of all drives minus the nominal one", ge=-5, le=5, default=0.0)
     drive_offset_from: str = Field(default="", max_length=32, description="drive_offset_mhz" + _COLUMN)
+
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunPulseSequence, ...]:
+        pulse, wait, read = Step(op="drive", amplitude=1.0, duration_ns=25.0), Step(op="delay", duration_from="tau_ns"), Step(op="measure")
+        relaxation = cls(steps=(pulse, wait, read), sweep=(SweepColumn(name="tau_ns", values=(0.0, 20_000.0, 60_000.0)),), shots=100)
+        half = Step(op="drive", amplitude_from="amplitude", phase_from="phase_rad", duration_ns=25.0)
+        sweep = (
+            SweepColumn(name="amplitude", values=(0.25, 0.5)),
+            SweepColumn(name="phase_rad", values=(0.0, 1.5)),
+            SweepColumn(name="offset_mhz", values=(-1.0, 1.0)),
+        )
+        swept = cls(
+            steps=(half, Step(op="delay", duration_ns=10_000.0), half, read), sweep=sweep, drive_offset_from="offset_mhz", shots=100,
+            rep_period_us=500.0, order="blocked",
+        )  # fmt: skip
+        return relaxation, swept, cls(steps=(pulse, read), drive_offset_mhz=0.5, shots=100)
 
     @model_validator(mode="after")
     def _consistent(self) -> RunPulseSequence:
@@ -212,6 +228,10 @@ class RunIqReference(_Run):
     prepare: int = quantity("1", "0: thermal state; 1: after the pulse", ge=0, le=1)  # Literal[0, 1] would take `true`
     amplitude: float = quantity("1", "amplitude of the pulse of `prepare` 1", ge=0, le=1, default=1.0)
     duration_ns: float = quantity("ns", "duration of the pulse of `prepare` 1", ge=4, le=MAX_DRIVE_NS, default=25.0)
+
+    @classmethod
+    def examples(cls, spec: Any) -> tuple[RunIqReference, ...]:
+        return cls(prepare=0, shots=200), cls(prepare=1, amplitude=0.9, duration_ns=26.0, shots=200, rep_period_us=1000.0)
 
     def program(self, hidden: Hidden) -> physics.Program:
         n = 1 if self.prepare else 0

@@ -57,12 +57,16 @@ class State:
         self.opened: dict[str, Any] = {}
         self.opened_at = dt.datetime.now(dt.UTC)
         self.phase = "measuring"
+        self.closed = False
+        """Whether the log holds the seal itself, after which it takes no event."""
         self.answer_sha256: str | None = None
         self.ledger = Ledger({})
         self.jobs: dict[str, JobState] = {}
+        self._unfinished: dict[str, JobState] = {}
         self.keys: dict[str, Keyed] = {}
         self.quotas: dict[str, int] = {}
         self.queries = 0
+        self.query_bytes = 0
         self.notes: list[dict[str, Any]] = []
         self.lab_clock_s = 0.0
         self.fetched: set[str] = set()
@@ -81,7 +85,8 @@ class State:
 
     def _on_job_submitted(self, event: Event) -> None:
         d = event.data
-        self.jobs[d["job_id"]] = JobState(d["job_id"], d["number"], d["tool"], d["request"], d["cost"], d.get("key"))
+        job = JobState(d["job_id"], d["number"], d["tool"], d["request"], d["cost"], d.get("key"))
+        self.jobs[job.job_id] = self._unfinished[job.job_id] = job
         if d.get("key"):
             self.keys[d["key"]] = Keyed(d["body_sha256"], job_id=d["job_id"])
 
@@ -91,16 +96,20 @@ class State:
         job.lab_start_s, job.lab_end_s = event.data["lab_start_s"], event.data["lab_end_s"]
         self.lab_clock_s = max(self.lab_clock_s, event.data["lab_end_s"])
 
+    def _end(self, job_id: str) -> JobState:
+        self._unfinished.pop(job_id, None)
+        return self.jobs[job_id]
+
     def _on_job_completed(self, event: Event) -> None:
-        job = self.jobs[event.data["job_id"]]
+        job = self._end(event.data["job_id"])
         job.status, job.record, job.summary = "completed", event.data["record"], event.data["summary"]
 
     def _on_job_failed(self, event: Event) -> None:
-        job = self.jobs[event.data["job_id"]]
+        job = self._end(event.data["job_id"])
         job.status, job.problem = "failed", event.data["problem"]
 
     def _on_job_cancelled(self, event: Event) -> None:
-        self.jobs[event.data["job_id"]].status = "cancelled"
+        self._end(event.data["job_id"]).status = "cancelled"
 
     def _on_job_fetched(self, event: Event) -> None:
         self.fetched.add(event.data["job_id"])
@@ -108,6 +117,7 @@ class State:
     def _on_query_answered(self, event: Event) -> None:
         d = event.data
         self.queries = max(self.queries, d["number"])
+        self.query_bytes += d["bytes"]
         if d.get("quota"):
             self.quotas[d["quota"]] = self.quotas.get(d["quota"], 0) + 1
         if d.get("key"):
@@ -127,8 +137,8 @@ class State:
         self.phase = "sealed"
 
     def _on_session_sealed(self, event: Event) -> None:
-        self.phase = "sealed"
+        self.phase, self.closed = "sealed", True
 
     def pending(self) -> list[JobState]:
         """Jobs that wait or run, in the order of their submission."""
-        return [j for j in self.jobs.values() if j.status in ("queued", "running")]
+        return list(self._unfinished.values())

@@ -37,7 +37,7 @@ def refusal(model: type[BaseModel], error: ValidationError, status: int = 422) -
         detail += f"; {_path(tuple(other['loc']))}: {other['msg']}"
     if len(errors) > _MORE:
         detail += f"; and {len(errors) - _MORE} more"
-    got = None if first["type"] == "missing" else first.get("input")
+    got = None if first["type"] in ("missing", "json_invalid") else first.get("input")
     return AgentError(detail, field=_path(loc), got=got, limit=_limit(first), unit=unit_at(model, loc), code="invalid-field", status=status)
 
 

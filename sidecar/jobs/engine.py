@@ -6,18 +6,21 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import structlog
 
-from evidence import Event, read_payload
+from evidence import Event, EvidenceError, read_payload
 from qtypes import LabFault
 from sidecar.admission import JobState, OpenSession
 from sidecar.jobs.commit import Committer
-from sidecar.jobs.pool import Pool
+from sidecar.jobs.pool import Pool, Process
 
 log = structlog.get_logger()
 _TRIES = 2
+_DISK_S = 1.0
+"""Pause before a full disk is tried again."""
 LAB_PROBLEM = {
     "type": "urn:quantum-harbor:problem:laboratory-fault",
     "title": "laboratory fault",
@@ -68,36 +71,43 @@ class Engine:
                 self._pool.release(process)
                 self._queue.appendleft(job)
                 log.error("job could not be started", job=job.job_id)
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(_DISK_S)
                 continue
-            self._running[job.job_id] = asyncio.create_task(self._execute(job, process))
+            task = asyncio.create_task(self._execute(job, process))
+            # a callback, because a task that is cancelled before its first step never enters a `finally` of its own
+            task.add_done_callback(partial(self._release, process))
+            self._running[job.job_id] = task
+
+    def _release(self, process: Process, _task: asyncio.Task[None]) -> None:
+        self._pool.release(process)
 
     def _begin(self, job: JobState) -> None:
         if job.lab_start_s is None:
             start = self._session.state.lab_clock_s
             self._record("job_started", {"job_id": job.job_id, "lab_start_s": start, "lab_end_s": start + job.cost["lab_s"]})
 
-    async def _execute(self, job: JobState, process: Any) -> None:
-        message = {
-            "op": "run", "job_id": job.job_id, "number": job.number, "tool": job.tool, "lab_start_s": job.lab_start_s,
-            "request": read_payload(self._session.folder, job.request).decode("utf-8", "surrogatepass"),
-        }  # fmt: skip
+    async def _execute(self, job: JobState, process: Process) -> None:
         outcome: dict[str, Any] = {"fault": True}
-        try:
-            for attempt in range(_TRIES):
-                try:
-                    outcome = await process.call(message, self._pool.timeout_s)
-                    break
-                except LabFault as exc:
-                    log.warning("worker failed", job=job.job_id, attempt=attempt, reason=str(exc))
-        finally:
-            self._pool.release(process)
-        self._finish(job, outcome)
+        for attempt in range(_TRIES):
+            try:
+                outcome = await process.call(self._message(job), self._pool.timeout_s)
+                break
+            except (LabFault, EvidenceError) as exc:
+                log.warning("worker failed", job=job.job_id, attempt=attempt, reason=str(exc))
+        while not self._finish(job, outcome):
+            await asyncio.sleep(_DISK_S)
         with contextlib.suppress(LabFault):
             await self._committer.durable()
         self._leave(job)
 
-    def _finish(self, job: JobState, outcome: dict[str, Any]) -> None:
+    def _message(self, job: JobState) -> dict[str, Any]:
+        return {
+            "op": "run", "job_id": job.job_id, "number": job.number, "tool": job.tool, "lab_start_s": job.lab_start_s,
+            "request": read_payload(self._session.folder, job.request).decode("utf-8", "surrogatepass"),
+        }  # fmt: skip
+
+    def _finish(self, job: JobState, outcome: dict[str, Any]) -> bool:
+        """Write down how the job ended; False while the disk does not take it (a restart would run it again with the same seed)."""
         try:
             if "record" in outcome:
                 self._record("job_completed", {"job_id": job.job_id, "record": outcome["record"], "summary": outcome["summary"]})
@@ -106,8 +116,9 @@ class Engine:
                 fault = "agent" if "refused" in outcome else "laboratory"
                 self._record("job_failed", {"job_id": job.job_id, "fault": fault, "problem": problem, "refund": job.cost})
         except (OSError, LabFault):
-            # left unfinished in the log: the next start runs it again with the same seed
             log.error("end of job could not be written", job=job.job_id)
+            return False
+        return True
 
     def _leave(self, job: JobState) -> None:
         self._running.pop(job.job_id, None)

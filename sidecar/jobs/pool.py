@@ -37,13 +37,8 @@ class Process:
     async def call(self, message: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """The answer to one message; after a failure or a cancellation the process is gone and the next call starts another."""
         async with self._lock:
-            try:
-                await self._ensure()
-                await self._send(message)
-                return await self._receive(timeout_s)
-            except (asyncio.CancelledError, WorkerDied):
-                await self._kill()
-                raise
+            await self._ensure()
+            return await self._exchange(message, timeout_s)
 
     async def close(self) -> None:
         async with self._lock:
@@ -57,38 +52,40 @@ class Process:
         path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
         # the worker needs no secret: it gets the one device by pipe
         env = {k: v for k, v in os.environ.items() if not k.startswith("QHARBOR_")} | {"PYTHONPATH": path}
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sidecar.backends.worker", str(os.getpid()),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=env, limit=_LINE_BYTES,
-        )  # fmt: skip
         try:
-            await self._send(self._setup)
-            answer = await self._receive(_START_S)
-            if answer != {"ready": True}:
-                raise WorkerDied("a worker did not start")
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "sidecar.backends.worker", str(os.getpid()),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=env, limit=_LINE_BYTES,
+            )  # fmt: skip
+        except OSError as exc:
+            raise WorkerDied(f"no process for a worker: {exc}") from exc
+        if await self._exchange(self._setup, _START_S) != {"ready": True}:
+            await self._kill()
+            raise WorkerDied("a worker did not start")
+
+    async def _exchange(self, message: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """One line out, one line back, both within the time limit; the process does not survive anything else."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(timeout_s):
+                process.stdin.write(json.dumps(message).encode() + b"\n")
+                await process.stdin.drain()
+                line = await process.stdout.readline()
+            if not line.endswith(b"\n"):
+                raise WorkerDied("a worker ended while it worked")
+            return dict(json.loads(line))
+        except TimeoutError as exc:
+            await self._kill()
+            raise WorkerDied("a worker passed its time limit") from exc
+        except (ConnectionError, RuntimeError, ValueError) as exc:
+            await self._kill()
+            raise WorkerDied(f"a worker broke its protocol ({type(exc).__name__})") from exc
         except (asyncio.CancelledError, WorkerDied):
             await self._kill()
             raise
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await self._process.stdin.drain()
-        except (ConnectionError, RuntimeError) as exc:
-            raise WorkerDied("a worker closed its pipe") from exc
-
-    async def _receive(self, timeout_s: float) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        try:
-            line = await asyncio.wait_for(self._process.stdout.readline(), timeout_s)
-        except (TimeoutError, ValueError) as exc:
-            raise WorkerDied("a worker passed its time limit") from exc
-        if not line.endswith(b"\n"):
-            raise WorkerDied("a worker ended while it worked")
-        return dict(json.loads(line))
 
     async def _kill(self) -> None:
         process, self._process = self._process, None
@@ -118,7 +115,9 @@ class Pool:
 
     async def warm(self) -> None:
         """Start all workers; one that does not start is started again when it is needed."""
-        await asyncio.gather(*(p.warm() for p in self._all), return_exceptions=True)
+        for process in self._all:  # one after the other: on few cores the first is ready sooner
+            with contextlib.suppress(LabFault, OSError):
+                await process.warm()
 
     async def acquire(self, *, urgent: bool = False) -> Process:
         if self._idle:

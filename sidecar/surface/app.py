@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 import graders
 from qtypes import AgentError
@@ -18,8 +19,8 @@ from qtypes.schemas import flat_schema
 from sidecar.lab import Lab
 from sidecar.settings import Settings
 from sidecar.surface.guard import Guard
-from sidecar.surface.mcp import FAULT, build_mcp, mcp_app
-from sidecar.surface.rest import build_router
+from sidecar.surface.on_demand import OnDemand
+from sidecar.surface.rest import FAULT, build_router
 
 log = structlog.get_logger()
 PROBLEM_TYPE = "application/problem+json"
@@ -62,14 +63,22 @@ def create_app(lab: Lab, settings: Settings) -> Any:
     """The ASGI application of one session."""
     answer = flat_schema(graders.load(lab.card.name).Answer)
     limits = lab.card.limits
-    mcp = mcp_app(build_mcp(lab, answer), 2 * max(limits.body_bytes, limits.answer_bytes) + 64_000)
+
+    def build_mcp_app() -> Any:
+        from sidecar.surface.mcp import build_mcp, mcp_app  # the SDK takes as long to import as all the rest: only where MCP is spoken
+
+        return mcp_app(build_mcp(lab, answer), 2 * max(limits.body_bytes, limits.answer_bytes) + 64_000)
+
+    mcp = OnDemand(build_mcp_app)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await lab.start()
-        async with mcp.router.lifespan_context(mcp):
+        try:
             yield
-        await lab.close()
+        finally:
+            await mcp.close()
+            await lab.close()
 
     app = FastAPI(title="Quantum-Harbor laboratory", version=lab.card.version, lifespan=lifespan, docs_url=None, redoc_url=None)
     _handlers(app, lab)
@@ -80,5 +89,5 @@ def create_app(lab: Lab, settings: Settings) -> Any:
         return {"ok": True}
 
     app.include_router(build_router(lab, answer))
-    app.router.routes.extend(mcp.routes)
+    app.router.routes.append(Route("/mcp", endpoint=mcp))
     return Guard(app, hosts=settings.allowed_hosts, body_bytes=limits.body_bytes, answer_bytes=limits.answer_bytes, refused=lab.refused)

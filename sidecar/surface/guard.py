@@ -42,7 +42,7 @@ async def send_problem(send: Send, problem: dict[str, Any]) -> None:
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
     if problem["status"] == 429:
         headers.append((b"retry-after", b"1"))
-    if problem["status"] == 413:
+    if problem["status"] in (408, 413):  # the rest of the body is not wanted
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": problem["status"], "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -14,10 +14,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import Field
 
 from qtypes import AgentError, Experiment, Part, quantity
+from qtypes.errors import shown
 from qtypes.schemas import flat_schema
 from sidecar.admission import parse
 from sidecar.lab import Lab
-from sidecar.surface.rest import PROBLEM
+from sidecar.surface.rest import FAULT
 
 log = structlog.get_logger()
 Handler = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -75,7 +76,7 @@ def _fixed(lab: Lab, answer_schema: dict[str, Any]) -> list[Tool]:
         return Tool(name, description, flat_schema(model), handler)
 
     async def check(arguments: dict[str, Any]) -> Any:
-        return lab.check_answer(_answer(arguments))
+        return await lab.check_answer(_answer(arguments))
 
     async def submit(arguments: dict[str, Any]) -> Any:
         return await lab.submit_answer(_answer(arguments))
@@ -114,7 +115,7 @@ async def _entries(lab: Lab) -> dict[str, Any]:
 def _answer(arguments: dict[str, Any]) -> bytes:
     unknown = set(arguments) - {"answer"}
     if unknown or "answer" not in arguments:
-        field = sorted(unknown)[0] if unknown else "answer"
+        field = shown(min(unknown)) if unknown else "answer"
         raise AgentError("the one argument is `answer`, an object", field=field, limit=["answer"], code="invalid-field")
     return json.dumps(arguments["answer"], allow_nan=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
@@ -168,13 +169,6 @@ def build_mcp(lab: Lab, answer_schema: dict[str, Any]) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-
-
-FAULT = {
-    "type": "urn:quantum-harbor:problem:laboratory-fault", "title": "laboratory fault", "status": 503,
-    "detail": "the laboratory failed; nothing was charged for this request, retry it",
-}  # fmt: skip
-assert set(PROBLEM["required"]) <= set(FAULT)
 
 
 def mcp_app(server: Server[Any], limit: int) -> Any:

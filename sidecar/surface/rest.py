@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from qtypes import AgentError, Experiment
+from qtypes.errors import shown
 from qtypes.schemas import flat_schema
 from sidecar.lab import Lab
 from sidecar.surface import strict_json
@@ -20,6 +21,10 @@ PROBLEM = {
         "field": {"type": "string"}, "got": {}, "limit": {}, "unit": {"type": "string"}, "left": {},
     },
     "required": ["type", "title", "status", "detail"],
+}  # fmt: skip
+FAULT = {
+    "type": "urn:quantum-harbor:problem:laboratory-fault", "title": "laboratory fault", "status": 503,
+    "detail": "the laboratory failed; nothing was charged for this request, retry it",
 }  # fmt: skip
 _CODES = {
     400: "malformed",
@@ -148,7 +153,9 @@ def _jobs(lab: Lab, router: APIRouter) -> None:
 
 
 def _ending(lab: Lab, router: APIRouter, answer: dict[str, Any]) -> None:
-    @router.post("/lock", openapi_extra=_body({"type": "object", "maxProperties": 0}))
+    revealing = lab.session.truth.challenge is not None
+
+    @router.post("/lock", openapi_extra=_body({"type": "object", "maxProperties": 0}), include_in_schema=revealing)
     async def lock_and_reveal(request: Request) -> Response:
         """Close all experiments and reveal the held-out challenge."""
         _object(await request.body(), set())
@@ -157,7 +164,7 @@ def _ending(lab: Lab, router: APIRouter, answer: dict[str, Any]) -> None:
     @router.post("/answer/check", openapi_extra=_body(answer))
     async def check_answer(request: Request) -> Response:
         """Schema check of an answer; free, not recorded."""
-        return JSONResponse(lab.check_answer(await request.body()))
+        return JSONResponse(await lab.check_answer(await request.body()))
 
     @router.post("/answer", openapi_extra=_body(answer))
     async def submit_answer(request: Request) -> Response:
@@ -171,7 +178,7 @@ def _object(body: bytes, allowed: set[str]) -> dict[str, Any]:
         raise AgentError("the body is a JSON object", field="(request)", got=type(value).__name__, code="invalid-field")
     unknown = set(value) - allowed
     if unknown:
-        raise AgentError("unknown field", field=sorted(unknown)[0], limit=sorted(allowed), code="invalid-field")
+        raise AgentError("unknown field", field=shown(min(unknown)), limit=sorted(allowed), code="invalid-field")
     return value
 
 

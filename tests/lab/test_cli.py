@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,7 @@ def test_the_progress_bar_shows_markup_as_text_and_only_on_a_terminal(fake: Any,
     shown = capsys.readouterr().err
     assert "[red]x[/red]" in shown
     assert "\x1b]0;" not in shown
+
+
+def test_the_version_is_the_one_of_the_distribution() -> None:
+    assert importlib.metadata.version("quantum-harbor-lab") == lab.__version__

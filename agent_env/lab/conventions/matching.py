@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 P_MIN = 1e-6
 P_MAX = 0.4999
+MAX_OBSERVABLES = 64  # pymatching decodes at most so many at full speed
 
 CANON = """\
 CANON, from a stim detector error model (DEM) to the matching graph that decodes:
@@ -64,8 +65,8 @@ class Limits:
 
     n_bytes: int = 4_000_000
     repeat_blocks: int = 64
-    terms: int = 1_000_000
-    edges_per_detector: int = 64
+    terms: int = 400_000
+    edges_per_detector: int = 16
 
 
 DEFAULT_LIMITS = Limits()
@@ -117,7 +118,11 @@ class MatchingGraph:
 
 
 def read_graph(
-    model: str | stim.DetectorErrorModel, *, n_detectors: int | None = None, n_observables: int | None = None, limits: Limits = DEFAULT_LIMITS
+    model: str | stim.DetectorErrorModel,
+    *,
+    n_detectors: int | None = None,
+    n_observables: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> MatchingGraph:
     """CANON of `model` (text or object). Raises :class:`ModelRefused`.
 
@@ -159,9 +164,9 @@ def _parse(model: Any, limits: Limits) -> stim.DetectorErrorModel:
     if size > limits.n_bytes:
         raise ModelRefused("bytes", f"the model has {size} bytes, allowed are {limits.n_bytes}", size, limits.n_bytes)
     # Counted before parsing: stim parses nested blocks by recursion, which deep nesting would exhaust.
-    blocks = model.count("{")
-    if blocks > limits.repeat_blocks:
-        raise ModelRefused("repeat_blocks", f"the model has {blocks} braces, allowed are {limits.repeat_blocks}", blocks, limits.repeat_blocks)
+    blocks, allowed = model.count("{"), limits.repeat_blocks
+    if blocks > allowed:
+        raise ModelRefused("repeat_blocks", f"the model has {blocks} opening braces, allowed are {allowed}", blocks, allowed)
     try:
         return stim.DetectorErrorModel(model)
     except (ValueError, IndexError, OverflowError) as exc:
@@ -183,9 +188,9 @@ def _extent(dem: stim.DetectorErrorModel) -> _Extent:
         if item.type == "repeat":
             body, n = _extent(item.body_copy()), item.repeat_count
             terms += n * max(body.terms, 1)
-            if body.detectors:
+            if n and body.detectors:
                 detectors = max(detectors, shift + (n - 1) * body.shift + body.detectors)
-            observables = max(observables, body.observables)
+            observables = max(observables, body.observables if n else 0)
             shift += n * body.shift
         elif item.type == "shift_detectors":
             shift += item.targets_copy()[0]
@@ -205,12 +210,14 @@ def _bounded(dem: stim.DetectorErrorModel, limits: Limits, n_detectors: int | No
     size = _extent(dem)
     if size.terms > limits.terms:
         raise ModelRefused("terms", f"the expanded model has {size.terms} terms, allowed are {limits.terms}", size.terms, limits.terms)
-    allowed = limits.terms if n_detectors is None else n_detectors
-    if size.detectors > allowed or (n_detectors is not None and size.detectors != n_detectors):
-        raise ModelRefused("detector_count", f"the model has {size.detectors} detectors, expected {allowed}", size.detectors, allowed)
-    allowed = 64 if n_observables is None else n_observables
-    if size.observables > allowed or (n_observables is not None and size.observables != n_observables):
-        raise ModelRefused("observable_count", f"the model has {size.observables} observables, expected {allowed}", size.observables, allowed)
+    for reason, what, got, expected, most in (
+        ("detector_count", "detectors", size.detectors, n_detectors, limits.terms),
+        ("observable_count", "observables", size.observables, n_observables, MAX_OBSERVABLES),
+    ):
+        if expected is not None and got != expected:
+            raise ModelRefused(reason, f"the model has {got} {what}, expected {expected}", got, expected)
+        if got > most:
+            raise ModelRefused(reason, f"the model has {got} {what}, allowed are {most}", got, most)
 
 
 _Key = tuple[int, ...]
@@ -252,7 +259,8 @@ def _collect(dem: stim.DetectorErrorModel, limits: Limits) -> tuple[_Labels, _La
         for dets, obs in parts:
             if len(dets) > 2:
                 shown = " ".join(f"D{d}" for d in dets[:6])
-                raise ModelRefused("detectors_per_component", f"a component has {len(dets)} detectors ({shown}), allowed are 2", len(dets), 2)
+                detail = f"a component has {len(dets)} detectors ({shown}), allowed are 2"
+                raise ModelRefused("detectors_per_component", detail, len(dets), 2)
             if dets:
                 events.append((dets, obs, p, len(parts) > 1))
     for dets, obs, p, is_split in sorted(events):

@@ -80,14 +80,14 @@ def logical_error(graph: MatchingGraph, shots: Shots) -> float:
 def reweighted(nominal: MatchingGraph, shots: Shots, free: np.ndarray) -> MatchingGraph:
     """Edge probabilities from the shots. `free[d]`: the datasheet says nothing about detector d; elsewhere it is a weak prior."""
     n = len(shots.detections)
-    x = shots.detections.astype(np.float32)
-    mean = x.mean(axis=0, dtype=np.float64)
-    both = (x.T @ x).astype(np.float64) / n
+    # (n_detectors, n_shots / 8): counting coincidences is then a bitwise and.
+    columns = np.packbits(np.ascontiguousarray(shots.detections.T), axis=1)
+    mean = np.bitwise_count(columns).sum(axis=1, dtype=np.int64) / n
     a, b = nominal.ends.T
     pair = b >= 0
     i, j = a[pair], b[pair]
-    denominator = 1 - 2 * mean[i] - 2 * mean[j] + 4 * both[i, j]
-    inside = 0.25 - (both[i, j] - mean[i] * mean[j]) / denominator
+    both = np.bitwise_count(columns[i] & columns[j]).sum(axis=1, dtype=np.int64) / n
+    inside = 0.25 - (both - mean[i] * mean[j]) / (1 - 2 * mean[i] - 2 * mean[j] + 4 * both)
     measured = 0.5 - np.sqrt(np.clip(inside, 1e-3, None))
     variance = (mean[i] * mean[j] + np.clip(measured, 0, None)) / n
     prior = nominal.p[pair]
@@ -132,11 +132,12 @@ def relabelled(graph: MatchingGraph, shots: Shots, near: np.ndarray) -> tuple[Ma
     if not chosen:
         return graph, 0
     remain = predicted(graph, np.concatenate(chosen)) ^ shots.flips[np.concatenate(owner)]
+    votes = remain @ (1 << np.arange(graph.n_observables))
     labels = list(graph.labels)
     changed = 0
     for k, (start, alone) in voters.items():
-        votes, counts = np.unique(remain[start : start + len(alone)], axis=0, return_counts=True)
-        best = tuple(np.flatnonzero(votes[counts.argmax()]).tolist())
+        counts = np.bincount(votes[start : start + len(alone)])
+        best = tuple(o for o in range(graph.n_observables) if counts.argmax() >> o & 1)
         if best != labels[k] and counts.max() > VOTE_MAJORITY * counts.sum():
             labels[k] = best
             changed += 1
@@ -166,7 +167,8 @@ def best_model(name: str, circuit: stim.Circuit, shots: Shots, rates: dict[str, 
         candidates["p_ij and labels"], changed = relabelled(fitted, train, seam)
     error = {k: logical_error(g, held) for k, g in candidates.items()}
     choice = min(error, key=lambda k: error[k])
-    print(f"{name}: held-out error " + ", ".join(f"{k} {v:.4f}" for k, v in error.items()) + f"; {changed} labels changed; take {choice}", flush=True)
+    found = ", ".join(f"{k} {v:.4f}" for k, v in error.items())
+    print(f"{name}: held-out error {found}; {changed} labels changed; take {choice}", flush=True)
     return candidates[choice]
 
 

@@ -20,9 +20,9 @@ class Table:
 
     def __init__(self, rates: dict[str, dict[str, float]], patches: dict) -> None:
         self._rates = rates
-        surgery = {c["measure"] for p in "CIT" for c in patches[p]["checks"]} | {d for p in "CIT" for d in patches[p]["data"]}
+        surgery = {str(q) for p in "CIT" for q in (*patches[p]["data"], *(c["measure"] for c in patches[p]["checks"]))}
         self._median = {
-            kind: statistics.median(v for k, v in table.items() if all(int(q) in surgery for q in k.split("-"))) for kind, table in rates.items()
+            kind: statistics.median(v for k, v in table.items() if surgery.issuperset(k.split("-"))) for kind, table in rates.items()
         }
 
     def __call__(self, kind: str, *qubits: int) -> float:

@@ -1,8 +1,8 @@
 """Reference experimentalist: calibrate the readout, sample random grid inputs, pursue sparse trigonometric polynomials, lock, predict.
 
-Every rotation angle is plus or minus one input and each input drives three rotations, so a correlation is a trigonometric polynomial of degree at
-most 3 in each input, with few terms. Inputs are drawn from the grid of seven points per input, on which such a polynomial is determined and the
-correlation of a residual with all 7^6 basis functions is a discrete Fourier transform.
+Every rotation angle is plus or minus one input and each input drives three rotations, so a correlation is a trigonometric polynomial of
+degree at most 3 in each input, with few terms. Inputs are drawn from the grid of seven points per input, on which such a polynomial is
+determined and the correlation of a residual with all 7^6 basis functions is a discrete Fourier transform.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def pursue(transform: GridTransform, values: np.ndarray, data: np.ndarray) -> li
 
 
 def refit(values: np.ndarray, data: np.ndarray, features: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Drop insignificant terms, then weighted least squares; features, coefficients, reduced chi^2. `spread` is the second moment of one shot."""
+    """Drop insignificant terms, weighted least squares; features, coefficients, reduced chi^2. `spread`: second moment of one shot."""
     weight = np.full(len(data), 1.0)
     coefficients = np.zeros(0)
     for _ in range(3):
@@ -164,9 +164,7 @@ def answer_of(model: dict[int, tuple[np.ndarray, np.ndarray]], x_test: np.ndarra
         predictions[:, pair] = columns(values, features) @ coefficients
         digits = np.stack(np.unravel_index(features, (N_BASIS,) * N_INPUTS), axis=1)
         plain = coefficients * NORM[digits].prod(axis=1)
-        surrogate.append(
-            {"pair": [int(FIRST[pair]), int(SECOND[pair])], "features": digits.tolist(), "coefficients": plain.tolist()}
-        )
+        surrogate.append({"pair": [int(FIRST[pair]), int(SECOND[pair])], "features": digits.tolist(), "coefficients": plain.tolist()})
     return {"predictions": predictions.tolist(), "surrogate": surrogate}
 
 

@@ -151,8 +151,8 @@ def element(basis: list[Pauli], y: int) -> Pauli:
 def replace(r: Rotations, before: list[Pauli], basis: list[Pauli], old: dict[int, int], new: set[int], after: list[Pauli]) -> None:
     """Put rotations about the products `new` where `old` (vector -> sign) stood, and mend the Clifford that the two differ by.
 
-    Both give diagonal phases omega**f(x), f = sum c_y (y.x mod 2); the difference must be a Clifford, omega**(sum l_i x_i + 4 sum q_ij x_i x_j)
-    with even l_i; `ValueError` where it is not.
+    Both give diagonal phases omega**f(x), omega = exp(i pi/4), f = sum c_y (y.x mod 2); the difference must be a Clifford,
+    omega**(sum l_i x_i + 4 sum q_ij x_i x_j) with even l_i; `ValueError` where it is not.
     """
     rank = len(basis)
 

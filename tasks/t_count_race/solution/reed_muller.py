@@ -1,8 +1,8 @@
 """Fewer T gates in a diagonal section: third-order Reed-Muller decoding.
 
 Sets of parities y in F_2^r that differ by a codeword of the punctured Reed-Muller code RM(r-4, r)* give the same phases up to a Clifford
-(Amy and Mosca 2019). Two kinds of steps look for a lighter set: codewords of least weight, that is four-dimensional flats, of which more than
-half lies in the set; and TODD (Heyfron and Campbell 2018), which moves a subset along one direction z so that pairs meet.
+(Amy and Mosca 2019). Two kinds of steps look for a lighter set: codewords of least weight, that is four-dimensional flats, of which more
+than half lies in the set; and TODD (Heyfron and Campbell 2018), which moves a subset along one direction z so that pairs meet.
 """
 
 from __future__ import annotations

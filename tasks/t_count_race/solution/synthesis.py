@@ -11,8 +11,9 @@ import time
 from itertools import combinations
 
 import numpy as np
-from lab.conventions.tcount import Circuit, Gate
 from pauli import Pauli, Rotations, clash
+
+from lab.conventions.tcount import Circuit, Gate
 
 DECAY = 0.55
 """Weight of the next layer relative to the present one in the choice of Clifford gates."""
@@ -98,21 +99,18 @@ class _Table:
             z[:, a] ^= z[:, b]
         self.gates.append((gate, a, b))
 
-    def basis_change(self, q: int, axis: int, to_x: bool) -> list[str]:
-        """Make the Pauli `axis` (1 X, 2 Z, 3 Y) of qubit q equal to X or Z; returns the gates."""
-        gates = {(1, True): [], (2, True): ["h"], (3, True): ["sdg"], (1, False): ["h"], (2, False): [], (3, False): ["sdg", "h"]}[axis, to_x]
-        for g in gates:
-            self.emit(g, q)
-        return gates
+    def basis_change(self, q: int, axis: int, to_x: bool) -> None:
+        """Make the Pauli `axis` (1 X, 2 Z, 3 Y) of qubit q equal to X or to Z, up to sign."""
+        if axis == 3:
+            self.emit("sdg", q)
+        if (axis == 2) == to_x:
+            self.emit("h", q)
 
     def controlled(self, a: int, p: int, b: int, q: int) -> None:
         """Controlled Pauli (1 + P_a + Q_b - P_a Q_b)/2, up to local Cliffords: one CX."""
         self.basis_change(a, p, to_x=False)
         self.basis_change(b, q, to_x=True)
         self.emit("cx", a, b)
-
-
-_INVERSE = {"h": "h", "s": "sdg", "sdg": "s"}
 
 
 def _moves(n: int) -> np.ndarray:
@@ -151,6 +149,7 @@ def _diagonalise(table: _Table, layer: list[int], ahead: list[int], moves: np.nd
     """Clifford gates after which every Pauli of the layer has weight one."""
     rows = np.array(layer + ahead)
     now = len(layer)
+    careful = False
     while True:
         code = (table.x[rows] + 2 * table.z[rows]).astype(np.int8)
         heavy = (code[:now] != 0).sum(axis=1)
@@ -159,26 +158,24 @@ def _diagonalise(table: _Table, layer: list[int], ahead: list[int], moves: np.nd
         gain_now = _gains(code[:now], np.ones(now), moves)
         gain = gain_now + (DECAY * _gains(code[now:], np.ones(len(ahead)), moves) if ahead else 0)
         gain = gain + rng.random(len(moves)) * 1e-3
-        gain[gain_now <= 0] = -np.inf
-        best = int(np.argmax(gain))
-        if not np.isfinite(gain[best]):
-            best = _sure_move(code[:now], heavy, moves)
-        a, p, b, q = (int(v) for v in moves[best])
+        # Every greedy move lowers the layer's total weight; where none does, finishing row by row is sure to end, so it is kept to.
+        careful = careful or not (gain_now > 0).any()
+        allowed = _finishing(code[:now], heavy, moves) if careful else gain_now > 0
+        a, p, b, q = (int(v) for v in moves[np.argmax(np.where(allowed, gain, -np.inf))])
         table.controlled(a, p, b, q)
 
 
-def _sure_move(code: np.ndarray, heavy: np.ndarray, moves: np.ndarray) -> int:
-    """A move that shortens the lightest unfinished row and leaves the finished ones: commuting, independent rows always have one."""
+def _finishing(code: np.ndarray, heavy: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Mask of the moves that shorten the lightest unfinished row and leave finished ones: commuting, independent rows always have one."""
     row = int(np.argmin(np.where(heavy > 1, heavy, 99)))
-    done = heavy == 1
-    single = _gains(code[row : row + 1], np.ones(1), moves)
-    kept = _gains(code[done], np.ones(int(done.sum())), moves) if done.any() else np.zeros(len(moves))
     a, p, b, q = moves.T
-    spoiled = np.zeros(len(moves), dtype=bool)
-    for finished in code[done]:
+    allowed = _gains(code[row : row + 1], np.ones(1), moves) > 0
+    for finished in code[heavy == 1]:
         at_a, at_b = finished[a], finished[b]
-        spoiled |= ((at_a != 0) & (at_a != p)) | ((at_b != 0) & (at_b != q))
-    return int(np.argmax(np.where(spoiled | (single <= 0), -np.inf, single + 1e-3 * kept)))
+        allowed &= ((at_a == 0) | (at_a == p)) & ((at_b == 0) | (at_b == q))
+    if not allowed.any():
+        raise ValueError("the rows of a layer must commute and be independent")
+    return allowed
 
 
 def _finish(table: _Table, z_rows: np.ndarray, x_rows: np.ndarray, moves: np.ndarray, rng: np.random.Generator) -> None:

@@ -61,7 +61,7 @@ def decay(t: np.ndarray, amplitude: float, floor: float, t1: float) -> np.ndarra
 def fit(delays_us: np.ndarray, u: np.ndarray) -> np.ndarray:
     """(amplitude, floor, T1) of the mean projected signal, which is linear in the excited population; `u` (points, shots)."""
     error = u.std(axis=1) / np.sqrt(u.shape[1])
-    start = (float(u[0].mean() - u[-1].mean()), float(u[-1].mean()), float(delays_us.max()) / 4)
+    start = (float(u[0].mean() - u[-1].mean()), float(u[-1].mean()), float(delays_us.max()) / 5)
     bounds = ([-np.inf, -np.inf, 1.0], [np.inf, np.inf, 5000.0])
     return curve_fit(decay, delays_us, u.mean(axis=1), p0=start, sigma=error, bounds=bounds)[0]
 
@@ -84,9 +84,9 @@ async def measure(lab: Laboratory) -> dict[str, Any]:
         print(entry["date"], entry["title"], "-", entry["text"][:80])
     print(f"drive at {spec['drive_ghz']} GHz")
     jobs = []
-    job, ground = await lab.run("run_iq_reference", prepare=0, shots=2500, rep_period_us=1200.0)
+    job, ground = await lab.run("run_iq_reference", prepare=0, shots=2000, rep_period_us=1000.0)
     jobs.append(job)
-    job, excited = await lab.run("run_iq_reference", prepare=1, shots=2500, rep_period_us=1200.0)
+    job, excited = await lab.run("run_iq_reference", prepare=1, shots=2000, rep_period_us=1000.0)
     jobs.append(job)
     centre, direction = ground.mean(), np.exp(1j * np.angle(excited.mean() - ground.mean()))
 
@@ -95,12 +95,13 @@ async def measure(lab: Laboratory) -> dict[str, Any]:
 
     # The notebook's value is old: a wide scout decides how far to sweep.
     scout = np.array([0.0, 50.0, 100.0, 200.0, 500.0])
-    _, iq = await lab.relaxation(scout, 400, 2000.0)
+    _, iq = await lab.relaxation(scout, 400, 1500.0)
     guess = float(np.clip(fit(scout, project(iq))[2], 15.0, 200.0))
     print(f"scout: T1 about {guess:.0f} us")
 
-    delays = np.linspace(0.0, 5.0 * guess, 25)
-    job, iq = await lab.relaxation(delays, 1100, 2000.0)
+    # Most of the information on T1 lies at the two ends and around one T1.
+    delays = guess * np.concatenate((np.linspace(0.0, 0.1, 5), np.linspace(0.6, 1.6, 12), np.linspace(4.6, 5.4, 8)))
+    job, iq = await lab.relaxation(delays, 1300, float(np.clip(15.0 * guess, 1000.0, 2200.0)))
     jobs.append(job)
     u = project(iq)
     amplitude, floor, t1 = fit(delays, u)

@@ -1,0 +1,124 @@
+"""What a check found: pass rates with Wilson intervals, margins of every check, a plot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qharbor.check.measure import Run
+
+REFERENCE_AT_LEAST = 0.95
+CHEAT_AT_MOST = 0.05
+Z95 = 1.959963984540054
+
+
+def wilson(passed: int, n: int, z: float = Z95) -> tuple[float, float]:
+    """Wilson score interval of a proportion (Wilson 1927); `(0, 1)` for no data."""
+    if n == 0:
+        return 0.0, 1.0
+    p, z2 = passed / n, z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Linear-interpolation quantile of a non-empty sample."""
+    ordered = sorted(values)
+    at = q * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One solver of a check. Times are medians; `margins` maps a check to (minimum, median, maximum) of its margin."""
+
+    solver: str
+    n: int
+    passed: int
+    low: float
+    high: float
+    wall_s: float
+    cpu_s: float
+    budget: dict[str, float]
+    margins: dict[str, tuple[float, float, float]]
+    failed_checks: dict[str, int]
+    metric: tuple[float, float, float] | None
+    faults: int
+
+    @property
+    def rate(self) -> float:
+        return self.passed / self.n if self.n else 0.0
+
+    @property
+    def acceptable(self) -> bool:
+        """Reference at least 95 %, every other solver at most 5 %; a run lost to the laboratory counts against either."""
+        if self.faults:
+            return False
+        return self.rate >= REFERENCE_AT_LEAST if self.solver == "reference" else self.rate <= CHEAT_AT_MOST
+
+    def to_json(self) -> dict[str, Any]:
+        body = {**self.__dict__, "rate": self.rate, "acceptable": self.acceptable}
+        body["margins"] = {k: list(v) for k, v in self.margins.items()}
+        body["metric"] = None if self.metric is None else list(self.metric)
+        return body
+
+
+def summarise(runs: Sequence[Run], solver: str) -> Summary:
+    """The summary of one solver's runs."""
+    mine = [r for r in runs if r.solver == solver]
+    margins: dict[str, list[float]] = {}
+    failed: dict[str, int] = {}
+    for r in mine:
+        for c in r.checks:
+            if c["margin"] is not None:
+                margins.setdefault(c["name"], []).append(c["margin"])
+            if c["gate"] and not c["passed"]:
+                failed[c["name"]] = failed.get(c["name"], 0) + 1
+    passed = sum(r.passed for r in mine)
+    low, high = wilson(passed, len(mine))
+    metrics = [r.metric for r in mine if r.metric is not None]
+    units = {u for r in mine for u in r.budget}
+    return Summary(
+        solver, len(mine), passed, low, high,
+        quantile([r.wall_s for r in mine] or [0.0], 0.5), quantile([r.cpu_s for r in mine] or [0.0], 0.5),
+        {u: quantile([r.budget.get(u, 0.0) for r in mine], 0.5) for u in sorted(units)},
+        {k: (min(v), quantile(v, 0.5), max(v)) for k, v in margins.items()}, failed,
+        (min(metrics), quantile(metrics, 0.5), max(metrics)) if metrics else None,
+        sum(r.outcome == "infrastructure_fault" for r in mine),
+    )  # fmt: skip
+
+
+def plot(runs: Sequence[Run], title: str, path: Path) -> None:
+    """Margins of every gate check, one row a check, one dot a run; the threshold is the line at zero."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(c["name"] for r in runs for c in r.checks if c["margin"] is not None and c["gate"]))
+    solvers = [s for s in dict.fromkeys(r.solver for r in runs) if any(r.checks for r in runs if r.solver == s)]
+    # the palette of Okabe and Ito (2008) keeps apart for the colour-blind
+    colours = dict(zip(solvers, ["#0072B2", "#D55E00", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#000000"], strict=False))
+    figure, axes = plt.subplots(figsize=(8.0, 1.2 + 0.42 * max(1, len(names))), layout="constrained")
+    axes.axvline(0.0, color="black", linewidth=1)
+    for k, solver in enumerate(solvers):
+        offset = 0.22 * (k - (len(solvers) - 1) / 2) / max(1, len(solvers) - 1) if len(solvers) > 1 else 0.0
+        points = [(c["margin"], i) for r in runs if r.solver == solver for c in r.checks for i, n in enumerate(names) if c["name"] == n and c["margin"] is not None]
+        clipped = [max(-2.0, min(2.0, m)) for m, _ in points]
+        axes.plot(clipped, [i + offset for _, i in points], "o", markersize=4, alpha=0.6, color=colours[solver], label=solver, markeredgewidth=0)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlim(-2.1, 2.1)
+    axes.set_xlabel("margin: distance to the threshold / threshold (positive passes; clipped at ±2)")
+    axes.set_title(title, fontsize=10)
+    axes.legend(loc="best", fontsize=8, frameon=False)
+    axes.grid(axis="x", alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130, metadata={"Software": None})
+    plt.close(figure)

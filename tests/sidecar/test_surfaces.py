@@ -1,0 +1,265 @@
+"""REST and MCP offer the same operations; the usual clients of both work against a real process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import socket
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import fastmcp
+import httpx
+import numpy as np
+import pytest
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+from evidence import verify
+from qharbor.embedded import local_sidecar
+from tests.sidecar.laboratory import ANSWER, MCP_HEADERS, TASK, TOOL, Laboratory, laboratory, reference
+
+pytestmark = pytest.mark.anyio
+ONLY_REST = {"healthz"}
+SAME = {"get_record": "fetch_record"}
+"""Operations with two names: REST hands out the whole record, MCP a page of it."""
+
+
+async def operations(lab: Laboratory) -> tuple[set[str], dict[str, dict[str, Any]], dict[str, Any]]:
+    document = (await lab.client.get("/openapi.json")).json()
+    rest = {}
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            name = operation["summary"].lower().replace(" ", "_")
+            rest[SAME.get(name, name)] = operation
+            assert operation["description"], path
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    tools = (await lab.client.post("/mcp", json=request, headers=MCP_HEADERS)).json()["result"]["tools"]
+    return set(rest) - ONLY_REST, rest, {t["name"]: t for t in tools}
+
+
+@pytest.mark.parametrize("task", [TASK, "surrogate_60q", "t_count_race", "lattice_surgery_cnot"])
+async def test_both_surfaces_offer_the_same_operations_with_the_same_schemas(tmp_path: Path, task: str) -> None:
+    async with laboratory(tmp_path, task) as lab:
+        names, rest, tools = await operations(lab)
+        assert names == set(tools)
+        assert set(lab.lab.tools) <= names
+        listed = (await lab.client.get("/v1/spec")).json()
+        assert {t["tool"] for t in (*listed["experiments"], *listed["queries"])} == set(lab.lab.tools)
+        for name in lab.lab.tools:
+            schema = dict(tools[name]["inputSchema"])
+            properties = {k: v for k, v in schema["properties"].items() if k != "idempotency_key"}
+            assert rest[name]["requestBody"]["content"]["application/json"]["schema"] == {**schema, "properties": properties}
+            assert rest[name]["description"] == tools[name]["description"]
+        for tool in tools.values():
+            flat(tool)
+
+
+def flat(tool: dict[str, Any]) -> None:
+    """What every client understands: one object without references, described."""
+    schema = tool["inputSchema"]
+    text = json.dumps(schema)
+    assert schema["type"] == "object", tool["name"]
+    assert not {"anyOf", "oneOf", "allOf"} & set(schema), tool["name"]
+    assert "$ref" not in text, tool["name"]
+    assert "$defs" not in text, tool["name"]
+    assert tool["description"], tool["name"]
+    assert schema.get("additionalProperties") is False, tool["name"]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A process per test of a client, opened as it is asked for."""
+
+    def opened() -> Any:
+        bundle = tmp_path_factory.mktemp("client") / "bundle"
+        return local_sidecar(TASK, bundle), bundle
+
+    return opened
+
+
+async def session(call: Callable[..., Any], names: set[str]) -> None:
+    """What an agent does, through `call(tool, arguments) -> JSON`."""
+    assert {"get_spec", "submit_answer", "fetch_record", TOOL} <= names
+    assert (await call("get_spec", {}))["task"] == TASK
+    job = await call(TOOL, {**reference(2500), "idempotency_key": "client-0001"})
+    done = await call("wait_for_job", {"job_id": job["job_id"], "timeout_s": 30})
+    while done["status"] in ("queued", "running"):
+        done = await call("wait_for_job", {"job_id": job["job_id"], "timeout_s": 30})
+    page = await call("fetch_record", {"job_id": job["job_id"], "array": "time_s", "count": 3})
+    assert page["data"] == pytest.approx([0.0, 250e-6, 500e-6])
+    assert (await call("check_answer", {"answer": ANSWER}))["valid"]
+    assert (await call("submit_answer", {"answer": ANSWER}))["phase"] == "sealed"
+
+
+async def test_the_official_mcp_client_runs_a_session(own: Any) -> None:
+    sidecar, bundle = own()
+    with sidecar as url:
+        async with streamable_http_client(f"{url}/mcp") as streams, ClientSession(streams[0], streams[1]) as client:
+            await client.initialize()
+            names = {t.name for t in (await client.list_tools()).tools}
+
+            async def call(tool: str, arguments: dict[str, Any]) -> Any:
+                result = await client.call_tool(tool, arguments)
+                assert not result.is_error, result.content
+                return json.loads(result.content[0].text)
+
+            await session(call, names)
+            refused = await client.call_tool(TOOL, {"prepare": 0, "shots": 0})
+            assert refused.is_error
+            assert json.loads(refused.content[0].text)["field"] == "shots"
+    assert verify(bundle).sealed
+
+
+async def test_the_fastmcp_client_runs_a_session(own: Any) -> None:
+    sidecar, bundle = own()
+    with sidecar as url:
+        async with fastmcp.Client(f"{url}/mcp") as client:
+
+            async def call(tool: str, arguments: dict[str, Any]) -> Any:
+                result = await client.call_tool(tool, arguments)
+                return json.loads(result.content[0].text)
+
+            await session(call, {t.name for t in await client.list_tools()})
+            with pytest.raises(fastmcp.exceptions.ToolError, match='"field":"shots"'):
+                await client.call_tool(TOOL, {"prepare": 0, "shots": 0})
+    assert verify(bundle).sealed
+
+
+@pytest.fixture
+async def remote(served: tuple[str, Path]) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=served[0], timeout=60) as client:
+        yield client
+
+
+async def test_a_body_of_20_mb_over_a_socket_gets_its_refusal(remote: httpx.AsyncClient) -> None:
+    response = await remote.post("/v1/answer/check", content=b"[" + b"1," * 10_000_000 + b"1]")
+    assert response.status_code == 413
+    assert response.json()["field"] == "body"
+
+
+async def test_an_mcp_stream_that_nobody_feeds_is_refused(remote: httpx.AsyncClient) -> None:
+    """A stateless server has nothing to say on its own: a GET would hold a connection for ever."""
+    response = await remote.get("/mcp", headers={"accept": "text/event-stream"}, timeout=20)
+    assert response.status_code == 405
+    assert (await remote.delete("/mcp")).status_code == 405
+
+
+async def test_answers_name_no_server_and_hold_one_json_document(remote: httpx.AsyncClient) -> None:
+    for path in ("/healthz", "/v1/spec", "/v1/none"):
+        response = await remote.get(path)
+        assert "server" not in response.headers
+        assert response.headers["content-type"] in ("application/json", "application/problem+json")
+        json.loads(response.text, parse_constant=pytest.fail)
+
+
+def raw(url: str, data: bytes) -> socket.socket:
+    host, port = url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=30)
+    connection.sendall(data)
+    return connection
+
+
+async def test_a_slow_head_and_a_slow_body_lose_their_connection(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import uvicorn
+
+    from sidecar import server as protocol
+    from sidecar.admission import open_session
+    from sidecar.lab import Lab
+    from sidecar.settings import Settings
+    from sidecar.surface import create_app, guard
+
+    monkeypatch.setattr(protocol, "HEAD_S", 0.4)
+    monkeypatch.setattr(guard, "BODY_S", 0.4)
+    settings = Settings(task=TASK, out=tmp_path, workers=1)
+    app = create_app(Lab(open_session(settings), settings), settings)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", http=protocol.TimedProtocol, lifespan="on", ws="none")
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    url = "http://127.0.0.1:{}".format(server.servers[0].sockets[0].getsockname()[1])
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+    post = b"POST /v1/notebook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    for opening in (head, head + b"\r\n" + head, b"", post):
+        begun = time.monotonic()
+        await asyncio.to_thread(dribble, url, opening)
+        assert time.monotonic() - begun < 20
+    server.should_exit = True
+    await serving
+
+
+def dribble(url: str, opening: bytes) -> None:
+    """Send `opening`, then a byte now and then, until the other side closes."""
+    with raw(url, opening) as connection:
+        connection.settimeout(0.05)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                if connection.recv(4096) == b"":
+                    return
+            except TimeoutError:
+                pass
+            except ConnectionError:
+                return
+            try:
+                connection.sendall(b"X")
+            except OSError:
+                return
+    raise AssertionError("the connection is still open")
+
+
+@pytest.fixture(scope="module")
+def large_answer() -> bytes:
+    """A valid answer of about 5 MB for `surrogate_60q`."""
+    row = [0.123456789012345 * (-1) ** i for i in range(1770)]
+    pairs = [(i, j) for i in range(60) for j in range(i + 1, 60)]
+    features = [[a, b, c, 0, 0, 0] for a in range(7) for b in range(4) for c in range(2)]
+    surrogate = [{"pair": p, "features": features, "coefficients": [0.01234567890123] * len(features)} for p in pairs]
+    data = json.dumps({"predictions": [row] * 40, "surrogate": surrogate}, separators=(",", ":")).encode()
+    assert 4_000_000 < len(data) < 8_000_000
+    return data
+
+
+@pytest.mark.parametrize("surface", ["rest", "mcp"])
+async def test_health_stays_green_while_jobs_run_and_a_large_answer_is_checked(tmp_path_factory: pytest.TempPathFactory, large_answer: bytes, surface: str) -> None:
+    with local_sidecar("surrogate_60q", tmp_path_factory.mktemp("health") / "bundle") as url, ThreadPoolExecutor(2) as pool:
+        httpx.post(f"{url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}, headers=MCP_HEADERS, timeout=60)
+        worst = []
+        for _ in range(4):
+            httpx.post(f"{url}/v1/experiments/run_readout_cal", json={"states": ["01" * 30], "shots": 20_000}, timeout=60)
+            busy = pool.submit(check, url, large_answer, surface)
+            times = []
+            with httpx.Client() as client:
+                while not busy.done():
+                    begun = time.perf_counter()
+                    assert client.get(f"{url}/healthz").status_code == 200
+                    times.append(time.perf_counter() - begun)
+                    await asyncio.sleep(0.02)
+            assert busy.result() == 200
+            worst.append(max(times))
+            if worst[-1] < 0.2:
+                return
+    raise AssertionError(f"slowest health answers of four tries: {worst}, medians {statistics.median(times)}")
+
+
+def check(url: str, answer: bytes, surface: str) -> int:
+    if surface == "rest":
+        return httpx.post(f"{url}/v1/answer/check", content=answer, timeout=60).status_code
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_answer","arguments":{"answer":' + answer + b"}}}"
+    response = httpx.post(f"{url}/mcp", content=body, headers=MCP_HEADERS, timeout=60)
+    assert not response.json()["result"].get("isError"), response.text[:300]
+    return response.status_code
+
+
+async def test_a_record_over_a_socket_is_whole(remote: httpx.AsyncClient) -> None:
+    job = (await remote.post(f"/v1/experiments/{TOOL}", json=reference(10_000))).json()
+    while (await remote.get(f"/v1/jobs/{job['job_id']}/wait?timeout_s=30")).json()["status"] != "completed":
+        pass
+    response = await remote.get(f"/v1/jobs/{job['job_id']}/record")
+    assert np.load(io.BytesIO(response.content))["iq"].shape == (1, 10_000)
