@@ -3,7 +3,7 @@
 `python -m bench.lattice_surgery_decoders --devices 20` draws device seeds from the operating system, runs both solution scripts on each
 device (embedded sidecar, agent process, grader), and decodes the grader's test circuits with CANON of the true noise. It writes
 `docs/calibration/lattice_surgery_cnot_decoders.json`, goes on where an earlier run stopped, and then draws
-`docs/tasks/lattice_surgery_cnot.svg`; `--plot` only draws.
+`docs/tasks/lattice_surgery_cnot.svg`; `--plot` summarises and draws what is there.
 """
 
 from __future__ import annotations
@@ -156,6 +156,7 @@ def main() -> None:
         r = rows[-1]
         told = ", ".join(f"{who} {r[who]['cnot_error']['mean']['error']:.4f}" for who in (TRUE, *SOLVERS))
         print(f"device {len(rows)}: CNOT {told}; reference {r['reference']['outcome']}, trap {r['trap']['outcome']}", flush=True)
+    save(rows)
     plot(rows)
     print(json.dumps(summary(rows), indent=1))
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from graders.kit import AnswerModel, Category, Check, GradedSession, Grader, Job, Score, Stage, above, below, holds
+from graders.kit import AnswerModel, Category, Check, GradedSession, Grader, Job, JobId, Score, Stage, above, below, holds
 from graders.kit.telegraph_t1 import References, Stream, TelegraphFit, fit_telegraph
 
 WINDOWS_S = 3600
@@ -41,9 +41,9 @@ class Answer(AnswerModel):
     """Relaxation-time statistics and the jobs they rest on."""
 
     states: tuple[State, ...] = Field(min_length=2, max_length=2, description="the two states, in any order")
-    t1_p10_us: float = Field(gt=0, le=1e5, description="10th percentile of T1 in 1 s windows (T1 of a window: inverse of its mean relaxation rate), us")
+    t1_p10_us: float = Field(gt=0, le=1e5, description="10th percentile of T1 over the 1 s windows (inverse of the mean rate of each), us")
     t1_p90_us: float = Field(gt=0, le=1e5, description="90th percentile of the same, us")
-    job_ids: tuple[str, ...] = Field(min_length=1, max_length=40, description="jobs the values rest on: references and relaxation sweeps")
+    job_ids: tuple[JobId, ...] = Field(min_length=1, max_length=40, description="jobs the values rest on: references and relaxation sweeps")
 
 
 class DriftingT1(Grader):
@@ -98,9 +98,8 @@ class DriftingT1(Grader):
                 below(f"|T1 / true T1 - 1| of the {label} state", Stage.SCORE, abs(state.t1_us / t1 - 1.0), T1_TOLERANCE[k]),
                 below(f"dwell time of the {label} state, ratio to truth", Stage.SCORE, _ratio(state.dwell_s, dwell), DWELL_FACTOR),
             ]
-        checks.append(
-            below("|occupancy of the short-lived state - truth|", Stage.SCORE, abs(short.occupancy - truth["occupancy"][1]), OCCUPANCY_TOLERANCE)
-        )
+        off = abs(short.occupancy - truth["occupancy"][1])
+        checks.append(below("|occupancy of the short-lived state - truth|", Stage.SCORE, off, OCCUPANCY_TOLERANCE))
         for name, value, true in (("10th", answer.t1_p10_us, truth["p10_us"]), ("90th", answer.t1_p90_us, truth["p90_us"])):
             checks.append(below(f"|{name} percentile / truth - 1|", Stage.SCORE, abs(value / true - 1.0), PERCENTILE_TOLERANCE))
         return Score(checks)
@@ -180,19 +179,21 @@ def _bound(answer: Answer, fit: TelegraphFit, windows: np.ndarray, q: dict[str, 
     share = float(fit.share1.mean())
     sigma = np.where(np.isfinite(fit.sigma_log), fit.sigma_log, 0.0)
     q.update(
-        t1_us=fit.t1_us.tolist(), dwell_s=fit.dwell_s.tolist(), sigma_log=sigma.tolist(), occupancy=[1.0 - share, share], p10_us=p10, p90_us=p90,
-        floor=fit.floor,
+        t1_us=fit.t1_us.tolist(), dwell_s=fit.dwell_s.tolist(), sigma_log=sigma.tolist(), occupancy=[1.0 - share, share], p10_us=p10,
+        p90_us=p90, floor=fit.floor,
     )  # fmt: skip
     more = {"category": Category.UNSUPPORTED, "jobs": jobs}
     checks = [holds("the cited data show two states", Stage.BIND, bool(np.isfinite(fit.sigma_log).all()), **more)]
     for k, (label, state) in enumerate(zip(("long-lived", "short-lived"), ordered(answer), strict=True)):
-        t1_region, dwell_region = max(BIND_SIGMAS * sigma[k], BIND_T1), max(BIND_SIGMAS * sigma[2 + k], BIND_DWELL)
+        regions = max(BIND_SIGMAS * sigma[k], BIND_T1), max(BIND_SIGMAS * sigma[2 + k], BIND_DWELL)
+        off_t1, off_dwell = abs(np.log(state.t1_us / fit.t1_us[k])), abs(np.log(state.dwell_s / fit.dwell_s[k]))
         checks += [
-            below(f"|ln(T1 / recomputed T1)| of the {label} state", Stage.BIND, abs(np.log(state.t1_us / fit.t1_us[k])), t1_region, **more),
-            below(f"|ln(dwell / recomputed dwell)| of the {label} state", Stage.BIND, abs(np.log(state.dwell_s / fit.dwell_s[k])), dwell_region, **more),
+            below(f"|ln(T1 / recomputed T1)| of the {label} state", Stage.BIND, off_t1, regions[0], **more),
+            below(f"|ln(dwell / recomputed dwell)| of the {label} state", Stage.BIND, off_dwell, regions[1], **more),
         ]
     short = ordered(answer)[1]
-    checks.append(below("|occupancy of the short-lived state - recomputed|", Stage.BIND, abs(short.occupancy - share), BIND_OCCUPANCY, **more))
+    off = abs(short.occupancy - share)
+    checks.append(below("|occupancy of the short-lived state - recomputed|", Stage.BIND, off, BIND_OCCUPANCY, **more))
     for name, value, own in (("10th", answer.t1_p10_us, p10), ("90th", answer.t1_p90_us, p90)):
         checks.append(below(f"|{name} percentile / recomputed - 1|", Stage.BIND, abs(value / own - 1.0), PERCENTILE_TOLERANCE, **more))
     return checks

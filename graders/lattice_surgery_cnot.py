@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -250,6 +250,9 @@ class LatticeSurgeryCnot(Grader):
             below(s.criterion.name, Stage.SCORE, s.value, s.criterion.limit, stderr=s.stderr, note=s.note, gate=_gates(s)) for s in settled
         ]
         return Score(checks + recorded, quantities=errors(settled))
+
+    def overclaim(self, answer: dict[str, Any], spec: Mapping[str, Any]) -> None:
+        """The answer is decoder models: they are used, and claim nothing."""
 
     def _recorded(self, graphs: dict[str, MatchingGraph], session: GradedSession, deadline: Deadline) -> list[Check]:
         """Information only: the models on the session's own records, at most 20000 shots each."""

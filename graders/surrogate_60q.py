@@ -7,6 +7,7 @@ propagation of the hidden circuit).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ MIN_CALIBRATION_SHOTS = 5000
 MIN_SETTINGS = 300
 VARIANCE_FLOOR = 0.02  # readout alone makes a corrected product of two outcomes fluctuate by more than this
 
+Qubit = Annotated[int, Field(ge=0, lt=N_QUBITS)]
 Index = Annotated[int, Field(ge=0, lt=FEATURES)]
 Feature = Annotated[tuple[Index, ...], Field(min_length=N_INPUTS, max_length=N_INPUTS)]
 Prediction = Annotated[float, Field(ge=-1.5, le=1.5)]
@@ -35,7 +37,7 @@ Prediction = Annotated[float, Field(ge=-1.5, le=1.5)]
 class PairSurrogate(AnswerModel):
     """The correlation of one pair of qubits: a sum of products of one basis function per input, times a coefficient."""
 
-    pair: tuple[int, int] = Field(description="qubits i < j, from 0")
+    pair: tuple[Qubit, Qubit] = Field(description="qubits i < j, from 0")
     features: tuple[Feature, ...] = Field(
         max_length=MAX_FEATURES_PER_PAIR,
         description="six indices 0..6 each, one per input: 0 is 1, 1 cos x, 2 sin x, 3 cos 2x, 4 sin 2x, 5 cos 3x, 6 sin 3x",
@@ -231,6 +233,14 @@ class Surrogate60q(Grader):
         exact = correlations(session.device.hidden.circuit).evaluate(np.array((session.challenge or {})["x_test"]))
         rmse = float(np.sqrt(np.mean((np.array(answer.predictions) - exact) ** 2)))
         return Score([below("root mean square error of the 70800 predictions", Stage.SCORE, rmse, MAX_RMSE)])
+
+    def overclaim(self, answer: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+        """Predictions, and the surrogate that gives them, stretched by twice the tolerated error: stronger correlations than there are."""
+        stretch = 1.0 + 2.0 * MAX_RMSE / float(np.sqrt(np.mean(np.square(answer["predictions"]))))
+        return {
+            "predictions": [[float(np.clip(p * stretch, -1.5, 1.5)) for p in row] for row in answer["predictions"]],
+            "surrogate": [{**s, "coefficients": [c * stretch for c in s["coefficients"]]} for s in answer["surrogate"]],
+        }
 
 
 GRADER = Surrogate60q()

@@ -7,6 +7,7 @@ in exact arithmetic. Counts are taken twice too. Numbers claimed elsewhere are n
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,6 +58,9 @@ class TCountRace(Grader):
             holds("T-depth and CX count", Stage.SCORE, True, value=f"{cost.t_depth}, {cost.cx_count}", gate=False),
         ]  # fmt: skip
         return Score(checks, metric=float(tcount.metric(cost)), metric_unit=METRIC_UNIT)
+
+    def overclaim(self, answer: dict[str, Any], spec: Mapping[str, Any]) -> None:
+        """The answer is a circuit: it is counted, and claims nothing."""
 
 
 def _second_opinion(text: str, baseline: str, cost: tcount.Counts, rng: np.random.Generator) -> bool:

@@ -287,10 +287,43 @@ def check(
     """Reference, trap and cheats on fresh devices: does the task measure what it should?"""
     import tasks
     from qharbor.check import console
+    from qharbor.check.solvers import SOLVERS
 
+    unknown = set(solver or ()) - set(SOLVERS)
+    if unknown:
+        raise _stop(f"no solver {min(unknown)!r}; there are: {', '.join(SOLVERS)}")
     names = tasks.names() if task == "all" else (_task(task),)
-    good = [console.check(name, devices=devices, jobs=jobs, solvers=solver, folder=out_dir, as_json=as_json) for name in names]
-    raise typer.Exit(0 if all(good) else EXIT_FAILED)
+    try:
+        good = console.check(names, devices=devices, jobs=jobs, solvers=solver, folder=out_dir, as_json=as_json)
+    except KeyboardInterrupt:
+        raise _stop("interrupted; what was measured is kept, the same command goes on from there", 130) from None
+    raise typer.Exit(0 if good else EXIT_FAILED)
+
+
+@app.command()
+def contract(
+    target: Annotated[str, typer.Argument(help="Name of a qtype or task, or a folder: qtype, bundle, or distribution with entry points.")],
+    as_json: Json = False,
+) -> None:
+    """Does a qtype or task keep the contract? One line a rule; fails if one is broken."""
+    from qharbor.contract import console, outside
+
+    status = err.status("reading") if not as_json else None
+    try:
+        if status is not None:
+            status.start()
+        results = console.check(target, lambda name, rule: status.update(f"{name}: {rule}") if status is not None else None)
+    except outside.NothingThere as exc:
+        raise _stop(str(exc)) from exc
+    finally:
+        if status is not None:
+            status.stop()
+    good = not any(r.findings for r in results)
+    if as_json:
+        _print_json({"holds": good, "results": [r.to_json() for r in results]})
+    else:
+        console.show(out, results)
+    raise typer.Exit(0 if good else EXIT_FAILED)
 
 
 @app.command()

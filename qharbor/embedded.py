@@ -29,7 +29,7 @@ START_S = 60.0
 AGENT_LOG_BYTES = 64_000_000
 """What is kept of an agent's output."""
 _HIDDEN = "QHARBOR_"
-_PYTHON = {"reference": "reference.py", "trap": "trap.py"}
+_PYTHON = {"reference": "reference.py", "trap": "trap.py", "stale": "stale.py"}
 
 
 class RunError(Exception):
@@ -151,19 +151,40 @@ def run(
     """Run one trial into `out` (`bundle/`, `agent/`) and grade it. :class:`RunError` where it cannot be run."""
     card = tasks.load(task)
     argv = agent_command(task, agent, command)
-    bundle, work = out / "bundle", out / "agent"
-    if (bundle / "log.jsonl").exists():
-        raise RunError(f"{bundle} already holds a session; choose another --out")
+    if (out / "bundle" / "log.jsonl").exists():
+        raise RunError(f"{out / 'bundle'} already holds a session; choose another --out")
+    work = out / "agent"
     work.mkdir(parents=True, exist_ok=True)
     shutil.copy(card.folder / "instruction.md", work / "instruction.md")
+
+    def act(url: str) -> int | None:
+        if argv is None:
+            return None
+        phase(f"agent at work ({agent if not command else command[0]})")
+        return _run_agent(argv, agent_env(url, work), work, card.limits.wall_s if timeout_s is None else timeout_s, echo)
+
+    return conduct(task, out, act, seed=seed, phase=phase)
+
+
+def conduct(
+    task: str,
+    out: Path,
+    act: Callable[[str], int | None],
+    *,
+    seed: int | None = None,
+    nonce: str | None = None,
+    phase: Callable[[str], None] = lambda _: None,
+) -> Trial:
+    """A session in `out/bundle` in which `act`, given the laboratory's URL, is the agent; then seal and grade.
+
+    An unsealed session that lies there is taken up again; `nonce` is then its nonce.
+    """
+    bundle = out / "bundle"
+    nonce = nonce or secrets.token_hex(32)
     started = time.monotonic()
-    nonce = secrets.token_hex(32)
-    status: int | None = None
     phase("opening the laboratory")
     with local_sidecar(task, bundle, seed=seed, nonce=nonce) as url:
-        if argv is not None:
-            phase(f"agent at work ({agent if not command else command[0]})")
-            status = _run_agent(argv, agent_env(url, work), work, card.limits.wall_s if timeout_s is None else timeout_s, echo)
+        status = act(url)
         phase("sealing")
         try:
             seal(bundle)

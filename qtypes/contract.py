@@ -227,7 +227,7 @@ class QType(ABC, Generic[SpecT, HiddenT]):
     """Whether records depend on the lab clock at which a job starts."""
     public: ClassVar[frozenset[str]] = frozenset()
     """Fields of the spec, by dotted name, that differ from device to device on purpose; all others are the same for every device of a
-    profile, and no other field of the spec bears the name of a hidden one."""
+    profile, and no other field of the spec bears the name of a hidden one. A hidden field of this name is public too."""
     bookkeeping: ClassVar[frozenset[str]] = frozenset()
     """Hidden fields, by dotted name, on which nothing that an agent sees depends; kept for graders and authors."""
 

@@ -6,15 +6,20 @@ A grader module `graders/<task>.py` binds `GRADER` to an instance. `grade_bundle
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from graders.kit.checks import Category, Check, Score, Stage
+from graders.kit.claims import exaggerate
 from graders.kit.session import GradedSession, Job
+from qtypes.schemas import flat_schema
 
 ANSWER = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+JobId = Annotated[str, Field(min_length=1, max_length=64)]
+"""A job id in an answer: `job_ids: tuple[JobId, ...] = Field(max_length=...)`."""
 
 
 class AnswerModel(BaseModel):
@@ -45,6 +50,15 @@ class Grader(ABC):
     def score(self, answer: Any, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         """Comparison with the truth or replay on fresh draws."""
 
+    def overclaim(self, answer: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any] | None:
+        """For `qharbor check`: a right `answer` (JSON) whose claims are moved just past what is tolerated; None where that has no meaning.
+
+        The default multiplies every real number by 1.5 and divides uncertainties by 3 (`graders.kit.claims`). Override it where the
+        tolerance is wider or some numbers are no claims; an answer that is an artefact (circuit, decoder model) has nothing to overclaim.
+        The move must lead past the tolerance from anywhere within it: by twice the tolerance. `spec` is the public spec as JSON.
+        """
+        return exaggerate(answer, flat_schema(self.Answer))
+
     def jobs_exist(self, ids: tuple[str, ...], session: GradedSession, tools: set[str] | None = None) -> Check:
         """All `ids` are completed jobs of this session (before lock and seal), and of one of `tools`."""
         known = {j.job_id: j for j in session.jobs}
@@ -54,4 +68,4 @@ class Grader(ABC):
                      jobs=tuple(i for i in ids if i in known), note=note or ("" if ids else "no job is cited"))  # fmt: skip
 
 
-__all__ = ["AnswerModel", "Grader", "GradedSession", "Job"]
+__all__ = ["AnswerModel", "GradedSession", "Grader", "Job", "JobId"]

@@ -131,8 +131,8 @@ def baum_welch(
     """Expectation maximisation where each state's emission is one row of `table`.
 
     `table` `(n_grid, n)`: log likelihood of each bin under each value of the emission parameter on a grid. `start` and `dwell_s` give
-    the first rows and dwell times. The dwell times are updated from the expected numbers of switches between neighbouring bins, corrected for the two switches
-    in one gap that leave no trace (inversion of :func:`transitions` at the gap `bin_s`).
+    the first rows and dwell times. The dwell times are updated from the expected numbers of switches between neighbouring bins, corrected
+    for the two switches in one gap that leave no trace (inversion of :func:`transitions` at the gap `bin_s`).
     """
     index = start
     dwell = np.array(dwell_s, dtype=float)

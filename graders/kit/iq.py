@@ -43,7 +43,8 @@ class Clouds:
         """Projection on the line through the centres: 0 at centre 0, `snr` at centre 1; float64 of the shape of `iq`."""
         axis = (self.centre1 - self.centre0) / abs(self.centre1 - self.centre0) / self.sigma
         z = np.asarray(iq, dtype=np.complex128) - self.centre0
-        return z.real * axis.real + z.imag * axis.imag
+        out: Floats = np.asarray(z.real * axis.real + z.imag * axis.imag)
+        return out
 
     def log_ratio(self, iq: NDArray[np.complexfloating]) -> Floats:
         """log f1/f0 of each point, float64 of the shape of `iq`, clipped to +-60."""
@@ -60,10 +61,13 @@ def log_ratio(u: Floats, snr: float, tail: float) -> Floats:
         return np.clip(straight, -_MAX_RATIO, _MAX_RATIO)
     # the exponentials are clipped where the other term dominates
     k = tail / snr
-    between = ndtr(u - k) - ndtr(u - snr - k)
+    high, low = u - k, u - snr - k
+    # differences of the normal distribution, taken on the side where both terms are small
+    between = np.where(low > 0.0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
     relaxed = k * np.sqrt(2.0 * np.pi) * np.exp(np.clip((u - k) ** 2 / 2.0, None, 120.0)) * np.maximum(between, 0.0)
     ratio = np.exp(np.clip(straight, -_MAX_RATIO, _MAX_RATIO) - tail) + relaxed
-    return np.clip(np.log(np.maximum(ratio, 1e-26)), -_MAX_RATIO, _MAX_RATIO)
+    out: Floats = np.clip(np.log(np.maximum(ratio, 1e-26)), -_MAX_RATIO, _MAX_RATIO)
+    return out
 
 
 def fit_clouds(sets: list[NDArray[np.complexfloating]], centre0: complex, centre1: complex, iterations: int = 500) -> Clouds:
@@ -109,7 +113,8 @@ def fit_clouds(sets: list[NDArray[np.complexfloating]], centre0: complex, centre
 
 
 def _normal(x: Floats, mean: Floats | float, sigma: float) -> Floats:
-    return np.exp(-(((x - mean) / sigma) ** 2) / 2.0) / (sigma * np.sqrt(2.0 * np.pi))
+    out: Floats = np.exp(-(((x - mean) / sigma) ** 2) / 2.0) / (sigma * np.sqrt(2.0 * np.pi))
+    return out
 
 
 def _plane(points: NDArray[np.complexfloating], centre0: complex, centre1: complex, iterations: int = 60, most: int = 20_000) -> Clouds:
@@ -195,7 +200,8 @@ def weight_information(weight: Floats, snr: float, tail: float = 0.0) -> Floats:
     f0 = np.exp(-(u**2) / 2.0) / np.sqrt(2.0 * np.pi)
     excess = np.expm1(log_ratio(u, snr, tail))
     inside = 1.0 + np.asarray(weight, dtype=float)[..., None] * excess
-    return np.trapezoid(f0 * excess**2 / np.maximum(inside, 1e-30), u, axis=-1)
+    out: Floats = np.trapezoid(f0 * excess**2 / np.maximum(inside, 1e-30), u, axis=-1)
+    return out
 
 
 def relaxation_bound(

@@ -7,6 +7,7 @@ readout references fix which cloud is |0> and contribute their share to the floo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,8 @@ class TelegraphFit:
         n = np.bincount(base - low)
         share = np.bincount(base - low, weights=self.share1) / np.maximum(n, 1)
         s = share[starts_s.astype(np.int64) - low]
-        return (1.0 - s) / self.t1_us[0] + s / self.t1_us[1]
+        rate: Floats = (1.0 - s) / self.t1_us[0] + s / self.t1_us[1]
+        return rate
 
 
 def excess_ratio(stream: Stream, references: References) -> tuple[Floats, float, float]:
@@ -72,7 +74,7 @@ def excess_ratio(stream: Stream, references: References) -> tuple[Floats, float,
     """
     edges = np.arange(stream.time_s[0], stream.time_s[-1] + SEGMENT_S, SEGMENT_S)
     segment = np.clip(np.searchsorted(edges, stream.time_s, side="right") - 1, 0, len(edges) - 1)
-    c0, c1 = (complex(np.mean(np.concatenate([z for z, e in zip(references.iq, references.excited, strict=True) if e == k]))) for k in (0, 1))
+    c0, c1 = (complex(np.concatenate([z for z, e in zip(references.iq, references.excited, strict=True) if e == k]).mean()) for k in (0, 1))
     used = np.unique(segment)
     middle = np.array([stream.time_s[segment == s].mean() for s in used])
     owner = used[np.abs(references.time_s[:, None] - middle[None, :]).argmin(axis=1)]
@@ -104,19 +106,18 @@ class _Model:
     def __init__(self, stream: Stream, excess: Floats, nodes: int = 20) -> None:
         number = np.floor(stream.time_s / BIN_S).astype(np.int64)
         kept, bins = np.unique(number, return_inverse=True)
-        self.time_s = (kept + 0.5) * BIN_S
+        self.time_s: Floats = (kept.astype(np.float64) + 0.5) * BIN_S
         self.gap_s = np.diff(self.time_s)
         self.delays, which = np.unique(stream.delay_us, return_inverse=True)
         pairs, row = np.unique(which * kept.size + bins, return_inverse=True)
         self.pair_bin = pairs % kept.size
         edges = np.searchsorted(pairs // kept.size, np.arange(self.delays.size + 1))
-        self.of_delay = [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        self.of_delay = [slice(int(a), int(b)) for a, b in pairwise(edges)]
         angle = np.pi * (np.arange(nodes) + 0.5) / nodes
         self.nodes = _LOGIT * np.cos(angle)
         self.bary = (-1.0) ** np.arange(nodes) * np.sin(angle)
-        self.values = np.stack(
-            [np.bincount(row, weights=np.log1p(np.maximum(w * excess, -1.0 + 1e-12)), minlength=pairs.size) for w in expit(self.nodes)], axis=1
-        )
+        inside = [np.log1p(np.maximum(w * excess, -1.0 + 1e-12)) for w in expit(self.nodes)]
+        self.values = np.stack([np.bincount(row, weights=v, minlength=pairs.size) for v in inside], axis=1)
 
     def _lagrange(self, weight: Floats) -> Floats:
         """Values at `weight` `(n,)` of the basis polynomials of the nodes, `(n, n_nodes)`."""
@@ -146,24 +147,23 @@ class _Model:
 
         start = np.array([floor, amplitude])
         simplex = start + np.array([[0.0, 0.0], [0.01, 0.0], [0.0, 0.01]])
-        fit = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-3, "maxiter": 100, "initial_simplex": simplex})
+        options = {"xatol": 1e-4, "fatol": 1e-3, "maxiter": 100, "initial_simplex": simplex}
+        fit = minimize(loss, start, method="Nelder-Mead", options=options)
         return float(fit.x[0]), float(fit.x[1])
 
 
-def fit_telegraph(stream: Stream, references: References, rounds: int = 2) -> TelegraphFit:
-    """Baum-Welch on a grid of T1, alternating with the levels; then a local refinement and the curvature of the likelihood."""
+def fit_telegraph(stream: Stream, references: References) -> TelegraphFit:
+    """Baum-Welch on a grid of T1, twice, with the levels refitted between; then a local refinement and the curvature."""
     excess, floor, early = excess_ratio(stream, references)
     model = _Model(stream, excess)
-    amplitude = (early - floor) * float(np.exp(model.delays[0] / 50.0)) if model.delays[0] > 0 else early - floor
-    start, dwell = None, (30.0, 15.0)
-    for _ in range(rounds):
-        table = model.emission(GRID, floor, amplitude)
-        if start is None:
-            start = _start(table)
-        fit = hmm.baum_welch(table, model.gap_s, BIN_S, start, dwell)
-        start, dwell = fit.index, (float(fit.dwell_s[0]), float(fit.dwell_s[1]))
-        t1 = GRID[list(fit.index)]
-        floor, amplitude = model.level(fit.posterior.gamma[:, 1], t1, floor, amplitude)
+    amplitude = (early - floor) * float(np.exp(model.delays[0] / 50.0))
+    table = model.emission(GRID, floor, amplitude)
+    fit = hmm.baum_welch(table, model.gap_s, BIN_S, _start(table))
+    floor, amplitude = model.level(fit.posterior.gamma[:, 1], GRID[list(fit.index)], floor, amplitude)
+    table = model.emission(GRID, floor, amplitude)
+    fit = hmm.baum_welch(table, model.gap_s, BIN_S, fit.index, (float(fit.dwell_s[0]), float(fit.dwell_s[1])))
+    t1 = GRID[list(fit.index)]
+    floor, amplitude = model.level(fit.posterior.gamma[:, 1], t1, floor, amplitude)
     return _refine(model, np.log(np.concatenate((t1, fit.dwell_s))), floor, amplitude)
 
 
@@ -176,37 +176,45 @@ def _start(table: Floats) -> tuple[int, int]:
     return int(min(max(high, low + 4), len(table) - 1)), int(low)
 
 
+def _curvature(model: _Model, x: Floats, h: Floats, floor: float, amplitude: float) -> tuple[Floats, Floats]:
+    """Gradient `(4,)` and Hessian `(4, 4)` of the log likelihood of x = (ln T1, ln T1, ln dwell, ln dwell) by central differences."""
+    emissions: dict[tuple[int, int], Floats] = {}
+
+    def value(step: NDArray[np.int64]) -> float:
+        y = x + h * step
+        rows = []
+        for k in (0, 1):
+            key = (k, int(step[k]))
+            if key not in emissions:
+                emissions[key] = model.emission(np.exp(y[k]), floor, amplitude)[0]
+            rows.append(emissions[key])
+        return hmm.log_likelihood(np.stack(rows, axis=1), np.exp(y[2:]), model.gap_s)
+
+    unit = np.eye(4, dtype=np.int64)
+    centre = value(np.zeros(4, dtype=np.int64))
+    up, down = np.array([value(u) for u in unit]), np.array([value(-u) for u in unit])
+    hess = np.diag((up + down - 2 * centre) / h**2)
+    for i in range(4):
+        for j in range(i):
+            cross = value(unit[i] + unit[j]) - value(unit[i] - unit[j]) - value(unit[j] - unit[i]) + value(-unit[i] - unit[j])
+            hess[i, j] = hess[j, i] = cross / (4 * h[i] * h[j])
+    return (up - down) / (2 * h), hess
+
+
 def _refine(model: _Model, x: Floats, floor: float, amplitude: float) -> TelegraphFit:
-    """Newton steps on the log likelihood of (ln T1, ln T1, ln dwell, ln dwell), whose curvature gives the standard errors."""
+    """Two Newton steps; the errors are infinite where the likelihood has no maximum nearby: the data do not show two states."""
     h = np.array([0.01, 0.01, 0.05, 0.05])
-    sigma = np.full(4, np.inf)
+    sigma: Floats = np.full(4, np.inf)
     for _ in range(2):
-        cache: dict[tuple[int, int], Floats] = {}
-
-        def value(step: NDArray[np.int64], x: Floats = x, cache: dict = cache) -> float:
-            y = x + h * step
-            for k in (0, 1):
-                if (k, int(step[k])) not in cache:
-                    cache[k, int(step[k])] = model.emission(np.exp(y[k]), floor, amplitude)[0]
-            emission = np.stack([cache[k, int(step[k])] for k in (0, 1)], axis=1)
-            return hmm.log_likelihood(emission, np.exp(y[2:]), model.gap_s)
-
-        unit = np.eye(4, dtype=np.int64)
-        centre = value(np.zeros(4, dtype=np.int64))
-        up, down = np.array([value(u) for u in unit]), np.array([value(-u) for u in unit])
-        grad = (up - down) / (2 * h)
-        hess = np.diag((up + down - 2 * centre) / h**2)
-        for i in range(4):
-            for j in range(i):
-                cross = value(unit[i] + unit[j]) - value(unit[i] - unit[j]) - value(unit[j] - unit[i]) + value(-unit[i] - unit[j])
-                hess[i, j] = hess[j, i] = cross / (4 * h[i] * h[j])
+        grad, hess = _curvature(model, x, h, floor, amplitude)
         if (np.linalg.eigvalsh(-hess) <= 0).any():
-            break  # no maximum nearby: the data do not show two states, and the errors stay infinite
+            sigma = np.full(4, np.inf)
+            break
         cov = np.linalg.inv(-hess)
         sigma = np.sqrt(np.diag(cov))
         x = x + np.clip(cov @ grad, -3 * h, 3 * h)
     emission = model.emission(np.exp(x[:2]), floor, amplitude).T
-    share = hmm.posterior(emission, np.exp(x[2:]), model.gap_s).gamma[:, 1]
+    share: Floats = hmm.posterior(emission, np.exp(x[2:]), model.gap_s).gamma[:, 1]
     t1, dwell = np.exp(x[:2]), np.exp(x[2:])
     if t1[0] < t1[1]:
         t1, dwell, sigma, share = t1[::-1], dwell[::-1], sigma[[1, 0, 3, 2]], 1.0 - share

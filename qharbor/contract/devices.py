@@ -13,6 +13,7 @@ from qharbor.contract.findings import Finding, Findings
 from qharbor.contract.subject import QTypeSubject
 from qharbor.contract.values import dotted, is_number, leaves, number_leaves
 from qtypes import seeds
+from qtypes.contract import Device
 
 
 def draws_vary(subject: QTypeSubject) -> list[Finding]:
@@ -93,15 +94,19 @@ def spec_hides_the_device(subject: QTypeSubject) -> list[Finding]:
                 if any(_equals_hidden(v, d.hidden) for v, d in zip(values, devices, strict=True)):
                     message += ", and it is a hidden value"
                 found.add(f"{label}: Spec.{name}", message, values[0])
-        hidden = {dotted(p).rpartition(".")[2] for p, _ in leaves(devices[0].hidden)}
+        drawn = _drawn_scalars(devices)
         for path, leaf in leaves(devices[0].spec):
             name = dotted(path)
-            last = name.rpartition(".")[2]
-            bears = last in hidden and (is_number(leaf) or isinstance(leaf, bool))
-            if bears and not _declared(name, subject.qtype.public) and name not in told:
+            if path[-1] in drawn and is_number(leaf) and not _declared(name, subject.qtype.public) and name not in told:
                 told.add(name)
                 found.add(f"{label}: Spec.{name}", "a hidden parameter has this name", leaf)
     return found
+
+
+def _drawn_scalars(devices: tuple[Device[Any, Any], ...]) -> set[str | int]:
+    """Last names of the single hidden numbers (not elements of tables) that differ between devices."""
+    rows = [{p: v for p, v in leaves(d.hidden) if is_number(v) and not any(isinstance(s, int) for s in p)} for d in devices]
+    return {p[-1] for p in rows[0] if any(r.get(p) != rows[0][p] for r in rows)}
 
 
 def _declared(name: str, public: frozenset[str]) -> bool:

@@ -65,7 +65,7 @@ def notebook_keeps_the_secret(subject: QTypeSubject) -> list[Finding]:
         entries = [subject.notebook(label, k).entries for k in range(len(devices))]
         told = _columns([_book(number_leaves([e.model_dump(mode="json", include={"text", "data"}) for e in book])) for book in entries])
         secret = _columns([_hidden(d.hidden) for d in devices])
-        pairs = [(b, h, *_count(told[b], secret[h])) for b in told for h in secret]
+        pairs = [(b, h, *_count(told[b], secret[h])) for b in told for h in secret if h.split("[")[0] not in subject.qtype.public]
         pairs = [p for p in pairs if p[3]]
         for book, name, own, n, other, m in pairs:
             rate = (other + 1) / (m + 2)

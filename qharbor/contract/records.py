@@ -124,7 +124,7 @@ class _Observed:
         self.spec = device.spec
         self.experiments, self.queries = subject.examples(device), subject.query_examples(device)
         starts = (0.0, *LATER_S[:2]) if subject.qtype.drifts else (0.0,)
-        self.points = [(e, t, s) for s in SEEDS for t in starts for e in self.experiments]
+        self.points = [(e, t, s) for s in SEEDS[:2] for t in starts for e in self.experiments]
         self.device = device
         self._records: dict[int, Any] = {}
 

@@ -18,6 +18,7 @@ _FORBIDDEN_MODULES = {"random", "secrets", "uuid"}
 _CLOCKS = {"datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today", "os.urandom", "os.getpid",
            "os.getenv", "os.environ"}  # fmt: skip
 _NUMPY_RANDOM = {"Generator", "SeedSequence", "PCG64", "PCG64DXSM", "Philox", "SFC64", "BitGenerator"}
+_SEEDABLE = {"numpy.random.default_rng", "numpy.random.SeedSequence"}
 _THRESHOLD_CALLS = {"below", "above", "Criterion"}
 
 
@@ -56,12 +57,12 @@ def outside_state(modules: Iterable[ModuleType]) -> Iterator[tuple[str, str]]:
         names = names_of(tree)
         file = Path(str(module.__file__)).name
         for node in ast.walk(tree):
-            name = dotted_name(node, names) if isinstance(node, ast.Attribute | ast.Name) else None
-            if name is not None and _is_outside(name):
-                yield f"{module.__name__} ({file}:{node.lineno})", name  # type: ignore[attr-defined]
-            unseeded = isinstance(node, ast.Call) and not node.args and not node.keywords
-            if unseeded and dotted_name(node.func, names) in ("numpy.random.default_rng", "numpy.random.SeedSequence"):  # type: ignore[attr-defined]
-                yield f"{module.__name__} ({file}:{node.lineno})", "numpy.random generator without a seed"  # type: ignore[attr-defined]
+            if isinstance(node, ast.Attribute | ast.Name):
+                name = dotted_name(node, names)
+                if name is not None and _is_outside(name):
+                    yield f"{module.__name__} ({file}:{node.lineno})", name
+            if isinstance(node, ast.Call) and not node.args and not node.keywords and dotted_name(node.func, names) in _SEEDABLE:
+                yield f"{module.__name__} ({file}:{node.lineno})", "numpy.random generator without a seed"
 
 
 def _is_outside(name: str) -> bool:

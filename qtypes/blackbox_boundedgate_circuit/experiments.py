@@ -49,7 +49,8 @@ class RunMeasure(Experiment):
     @classmethod
     def examples(cls, spec: Any) -> tuple[RunMeasure, ...]:
         zero, tilted = (0.0,) * N_INPUTS, (0.3, -0.7, 1.1, -1.9, 2.3, -2.9)
-        return cls(settings=(Setting(x=zero), Setting(x=tilted)), shots=100), cls(settings=(Setting(x=tilted, basis="XYZ" * 20),), shots=100)
+        rotated = Setting(x=tilted, basis="XYZ" * (N_QUBITS // 3))
+        return cls(settings=(Setting(x=zero), Setting(x=tilted)), shots=100), cls(settings=(rotated,), shots=100)
 
     def cost(self) -> Cost:
         n = len(self.settings)

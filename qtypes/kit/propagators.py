@@ -11,7 +11,7 @@ An affine map is stored as `(..., 3, 4)`: r' = A[..., :3] r + A[..., 3]. Frequen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, factorial
+from math import ceil, lgamma, log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,12 +72,12 @@ def chebyshev_degree(half_span: float, tolerance: float = 1e-10) -> int:
 
     The Chebyshev coefficients of exp(i x s) are 2 i^n J_n(s) with |J_n(s)| <= (s/2)^n / n! (Trefethen 2013, ch. 8).
     """
-    n = 0
-    while 2.0 * (half_span / 2.0) ** (n + 1) / factorial(n + 1) > tolerance:
-        n += 1
-        if n > 150:
-            raise ValueError("the span is too wide for one interpolation")
-    return n
+    if half_span <= 0.0:
+        return 0
+    for n in range(151):
+        if log(2.0) + (n + 1) * log(half_span / 2.0) - lgamma(n + 2) < log(tolerance):
+            return n
+    raise ValueError("the span is too wide for one interpolation")
 
 
 @dataclass(frozen=True)

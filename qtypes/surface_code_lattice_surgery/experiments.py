@@ -22,12 +22,10 @@ PREVIEW_BYTES = 900_000
 Sign = Annotated[int, Field(ge=0, le=1)]  # not Literal[0, 1]: that would take true for 1
 
 
-def _shots() -> Any:
-    return quantity("1", "repetitions of the circuit", ge=1, le=MAX_SHOTS)
-
-
 class SurgeryExperiment(Experiment):
     """An experiment that runs one circuit of the device and records every measurement."""
+
+    shots: int = quantity("1", "repetitions of the circuit", ge=1, le=MAX_SHOTS)
 
     def program(self) -> Program:
         """The public noiseless circuit of this request."""
@@ -38,17 +36,15 @@ class SurgeryExperiment(Experiment):
         raise NotImplementedError
 
     def cost(self) -> Cost:
-        shots: int = getattr(self, "shots")  # noqa: B009  (every subclass has it, with its own place among the fields)
-        lab_s = shots * (self.cycles * CYCLE_S + SHOT_OVERHEAD_S) + JOB_OVERHEAD_S
-        return Cost.of(lab_s=lab_s, units=shots / 1000 + 2, jobs=1, shots=shots)
+        lab_s = self.shots * (self.cycles * CYCLE_S + SHOT_OVERHEAD_S) + JOB_OVERHEAD_S
+        return Cost.of(lab_s=lab_s, units=self.shots / 1000 + 2, jobs=1, shots=self.shots)
 
     def run(self, device: Device, clock: Clock, rng: np.random.Generator) -> Record:
-        shots: int = getattr(self, "shots")  # noqa: B009
         program = self.program()
-        bits = sample_measurements(noisy(program, device.hidden, clock.start_s), shots, stim_seed(rng))
+        bits = sample_measurements(noisy(program, device.hidden, clock.start_s), self.shots, stim_seed(rng))
         layout = "packed little-endian: measurement i of the public noiseless circuit is bit i % 8 of byte i // 8; padding bits are 0"
         summary = {
-            "shots": shots, "cycles": self.cycles, "n_measurements": program.n_measurements, "n_detectors": program.n_detectors,
+            "shots": self.shots, "cycles": self.cycles, "n_measurements": program.n_measurements, "n_detectors": program.n_detectors,
             "n_observables": program.n_observables,
         }  # fmt: skip
         return Record({"meas": Array(bits, "1", ("shot", "byte"), layout)}, summary).check()
@@ -66,7 +62,6 @@ class RunMemory(SurgeryExperiment):
     patch: Literal["C", "I", "T", "M"] = Field(description="C, I, T: distance 3; M: distance 5")
     basis: Basis = Field(description="logical basis that is prepared and read")
     rounds: int = quantity("1", "syndrome cycles", ge=1, le=25)
-    shots: int = _shots()
 
     @classmethod
     def examples(cls, spec: Any) -> tuple[RunMemory, ...]:
@@ -93,7 +88,6 @@ class RunMerge(SurgeryExperiment):
     seam: Literal["ZZ", "XX"] = Field(description="ZZ: C with I; XX: I with T")
     merge_rounds: int = quantity("1", "merged syndrome cycles", ge=1, le=10)
     boundary_basis: Basis = Field(description="logical basis in which both patches are prepared and read")
-    shots: int = _shots()
 
     @classmethod
     def examples(cls, spec: Any) -> tuple[RunMerge, ...]:
@@ -118,8 +112,7 @@ class RunCnot(SurgeryExperiment):
 
     tool: ClassVar[str] = "run_cnot"
     config: Literal["z", "x", "bell_zz", "bell_xx"] = Field(description="bases of preparation and readout of C and T")
-    inputs: tuple[Sign, Sign] = Field(default=(0, 0), description="sign of the preparation of C and of T: 0 or 1")
-    shots: int = _shots()
+    inputs: tuple[Sign, Sign] = quantity("1", "sign of the preparation of C and of T: 0 or 1", default=(0, 0))
 
     @classmethod
     def examples(cls, spec: Any) -> tuple[RunCnot, ...]:
@@ -183,8 +176,8 @@ class DecodePreview(Query):
     @classmethod
     def examples(cls, spec: Any) -> tuple[DecodePreview, ...]:
         program = RunMemory.examples(spec)[0].program()  # a model for the records of that request
-        last = program.n_detectors - 1
-        return (cls(job_id="j0001-00000000", dem=f"error(0.01) D0 L{program.n_observables - 1}\nerror(0.01) D0 D{last}\nerror(0.01) D{last}\n"),)
+        ends = f"error(0.01) D0 L{program.n_observables - 1}\nerror(0.01) D{program.n_detectors - 1}\n"
+        return (cls(job_id="j0001-00000000", dem=ends),)
 
     def quota(self) -> tuple[str, int] | None:
         return f"decode_preview/{self.job_id}", 1

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from qtypes.contract import Part, quantity
 from qtypes.kit.lab_clock_noise import OrnsteinUhlenbeck, RandomWalk, Telegraph
@@ -36,19 +36,19 @@ class Profile(Part):
     dwell_far_s: Range = quantity("s", "range of the mean dwell time of the defect in its far position", default=(20.0, 60.0))
     dwell_near_s: Range = quantity("s", "range of the mean dwell time in its near position", default=(8.0, 30.0))
     occupancy_near: Range = quantity("1", "draws whose stationary near occupancy is outside are repeated", default=(0.0, 1.0))
-    background_drift: float = quantity("1", "relative standard deviation of the slow background relaxation rate", ge=0, le=0.1, default=0.02)
+    background_drift: float = quantity("1", "relative standard deviation of the slow background rate", ge=0, le=0.1, default=0.02)
     t2star_us: Range = quantity("us", "range of T2*", default=(12.0, 50.0))
     detuning_bands_mhz: tuple[Range, ...] = quantity("MHz", "bands of |drive - qubit|", default=((0.0, 2.5),), min_length=1)
     thermal_population: Range = quantity("1", "range of the residual excited population", default=(0.02, 0.15))
     misassignment: Range = quantity("1", "range of the probability to read |1> as |0>", default=(0.01, 0.16))
-    notebook: Literal["stale_t1", "average_t1", "aliased_ramsey"] = "stale_t1"
+    notebook: Literal["stale_t1", "average_t1", "aliased_ramsey"] = Field(default="stale_t1", description="which story the notebook tells")
 
 
 class Spec(Part):
     """What is public."""
 
-    platform: str
-    conventions: str
+    platform: str = Field(description="kind of device")
+    conventions: str = Field(description="frame, Hamiltonian, signs and units")
     drive_ghz: float = quantity("GHz", "nominal drive frequency; the qubit is within 2.5 MHz of it")
     rabi_nominal_mhz: float = quantity("MHz", "nominal Rabi frequency at amplitude 1; the true one is within a factor 0.8 to 1.25")
     rabi_factor: Range = quantity("1", "bounds of the true Rabi frequency relative to the nominal one")
@@ -73,8 +73,8 @@ class Defect(Part):
     far_mhz: float = quantity("MHz", "detuning in the far position", gt=0)
     dwell_far_s: float = quantity("s", "mean dwell time in the far position", gt=0)
     dwell_near_s: float = quantity("s", "mean dwell time in the near position", gt=0)
-    switches: bool
-    seed: str
+    switches: bool = Field(description="whether it switches in this session; if not it stays far")
+    seed: str = Field(description="128-bit seed of its switching, decimal")
 
     def rate(self, near: bool) -> float:
         """Relaxation rate it causes, 2 g^2 gamma / (gamma^2 + Delta^2), in 1/us (Mueller 2015, eq. 3)."""
@@ -108,11 +108,11 @@ class Hidden(Part):
     drive_ghz: float = quantity("GHz", "nominal drive frequency (public)")
     detuning_mhz: float = quantity("MHz", "drive minus qubit at lab clock 0, parity averaged")
     walk_khz_per_sqrt_h: float = quantity("kHz/sqrt(h)", "random walk of the qubit frequency", ge=0)
-    walk_seed: str
+    walk_seed: str = Field(description="128-bit seed of this walk, decimal")
     rabi_factor: float = quantity("1", "Rabi frequency relative to nominal", gt=0)
     background_rate: float = quantity("1/us", "relaxation rate without the defect", gt=0)
     background_drift: float = quantity("1", "relative standard deviation of its slow drift", ge=0)
-    background_seed: str
+    background_seed: str = Field(description="128-bit seed of this drift, decimal")
     defect: Defect
     gamma_phi: float = quantity("1/us", "white pure dephasing rate", ge=0)
     quasi_static_khz: float = quantity("kHz", "standard deviation of the shot-to-shot detuning", ge=0)

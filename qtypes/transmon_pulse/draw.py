@@ -59,8 +59,8 @@ def _defect(rng: np.random.Generator, profile: Profile, t1_far: float) -> tuple[
         raise TaskError("the dwell times of the profile exclude its occupancy")
     ratio = _within(rng, profile.t1_low_ratio)
     unit = Defect(
-        g_khz=1.0, linewidth_mhz=float(rng.uniform(0.5, 3.0)), near_mhz=float(rng.uniform(0.0, 1.5)), far_mhz=float(rng.uniform(15.0, 60.0)),
-        dwell_far_s=far_s, dwell_near_s=near_s, switches=profile.defect_switches, seed=_seed(rng),
+        g_khz=1.0, linewidth_mhz=float(rng.uniform(0.5, 3.0)), near_mhz=float(rng.uniform(0.0, 1.5)),
+        far_mhz=float(rng.uniform(15.0, 60.0)), dwell_far_s=far_s, dwell_near_s=near_s, switches=profile.defect_switches, seed=_seed(rng),
     )  # fmt: skip
     extra = (1.0 / ratio - 1.0) / t1_far
     g = float(np.sqrt(extra / (unit.rate(True) - unit.rate(False))))
@@ -146,8 +146,8 @@ def _aliased_ramsey(hidden: Hidden, rng: np.random.Generator, today: dt.date) ->
     return (
         NotebookEntry(
             date=today - dt.timedelta(days=7), author="M. Okafor", title="Ramsey",
-            text=f"Ramsey with a step of 0.5 us (0 to 40 us, one drive frequency): a slow fringe of {1e3 * fringe:.0f} kHz, so the drive is on"
-            f" resonance to a fraction of a MHz. T2* about {hidden.t2star_us() * float(rng.normal(1.0, 0.1)):.0f} us.",
+            text=f"Ramsey with a step of 0.5 us (0 to 40 us, one drive frequency): a slow fringe of {1e3 * fringe:.0f} kHz, so the drive is"
+            f" on resonance to a fraction of a MHz. T2* about {hidden.t2star_us() * float(rng.normal(1.0, 0.1)):.0f} us.",
             data={"step_us": 0.5, "fringe_khz": round(1e3 * fringe, 0)},
         ),
     )  # fmt: skip

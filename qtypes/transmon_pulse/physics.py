@@ -70,16 +70,22 @@ def _tables(program: Program, delta: Floats, gamma1: Floats, gamma_phi: float, z
 
 
 def _point(
-    program: Program, p: int, delta: Floats, gamma1: Floats, gamma_phi: float, z_eq: float, drives: ShotDrives | None, index: NDArray[np.intp]
+    program: Program,
+    p: int,
+    delta: Floats,
+    gamma1: Floats,
+    gamma_phi: float,
+    z_eq: float,
+    drives: ShotDrives | None,
+    index: NDArray[np.intp],
 ) -> tuple[Floats, Floats]:
     wx: Floats | None = None  # stays None while the covector is along z: no phase to follow
     wy = np.zeros_like(delta)
     wz, constant = np.ones_like(delta), np.zeros_like(delta)
-    basis = drives.basis(delta, gamma1) if drives is not None else None
+    basis = np.zeros(0) if drives is None else drives.basis(delta, gamma1)
     for step in range(len(program.is_drive) - 1, -1, -1):
         t = float(program.duration_us[step, p])
-        if program.is_drive[step]:
-            assert drives is not None and basis is not None
+        if program.is_drive[step] and drives is not None:
             m = drives.maps(basis, int(index[step, p]))
             if wx is None:
                 constant += wz * m[11]

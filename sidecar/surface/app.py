@@ -89,5 +89,6 @@ def create_app(lab: Lab, settings: Settings) -> Any:
         return {"ok": True}
 
     app.include_router(build_router(lab, answer))
-    app.router.routes.append(Route("/mcp", endpoint=mcp))
+    # POST alone: a stateless server has nothing to say on its own, and a GET would hold a connection for ever
+    app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["POST"]))
     return Guard(app, hosts=settings.allowed_hosts, body_bytes=limits.body_bytes, answer_bytes=limits.answer_bytes, refused=lab.refused)

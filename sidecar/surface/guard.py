@@ -14,6 +14,7 @@ from qtypes import AgentError
 from sidecar.surface import strict_json
 
 BODY_S = 20.0
+DRAIN_BYTES = 64_000_000
 RATE_PER_S = 1000.0
 BURST = 2000.0
 _INLINE_PARSE = 200_000
@@ -131,7 +132,8 @@ class Guard:
         too_large = AgentError("the body is too large", field="body", limit=limit, unit="bytes", code="too-large", status=413)
         if declared.isdigit() and int(declared[:20]) > limit:
             too_large.got = declared[:20].decode()
-            raise too_large
+            if int(declared[:20]) > DRAIN_BYTES:
+                raise too_large
         parts, size, deadline = [], 0, time.monotonic() + BODY_S
         while True:
             try:
@@ -140,9 +142,13 @@ class Guard:
                 raise AgentError("the body did not arrive in time", limit=BODY_S, unit="s", code="body-timeout", status=408) from None
             if message["type"] == "http.disconnect":
                 raise AgentError("the client left", code="disconnected", status=400)
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
+            part = message.get("body", b"")
+            size += len(part)
             if size > limit:
+                parts.clear()  # read on without keeping it: a client that still sends would not see the refusal
+            else:
+                parts.append(part)
+            if size > DRAIN_BYTES or (size > limit and not message.get("more_body")):
                 raise too_large
             if not message.get("more_body"):
                 return b"".join(parts)

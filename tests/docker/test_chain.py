@@ -48,7 +48,7 @@ def test_a_bundle_graded_here_gives_the_verdict_of_the_container(oracle: Trial) 
 
 def test_harbor_grades_the_trial_again_without_rerunning_it(oracle: Trial, harbor: Path, tmp_path: Path) -> None:
     job = oracle.folder.parent
-    line = [str(harbor), "job", "regrade", str(job), "-p", "tasks", "-e", "docker", "-o", str(tmp_path), "--job-name", "again", "-y", "-q"]
+    line = [str(harbor), "job", "regrade", str(job), "-p", "tasks", "-e", "docker", "-o", str(tmp_path), "--job-name", "again", "-y"]
     done = subprocess.run(line, cwd=images.ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert (tmp_path / "again").is_dir(), done.stdout + done.stderr
     again = read_trial(tmp_path / "again", 0.0)

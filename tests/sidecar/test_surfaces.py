@@ -6,10 +6,8 @@ import asyncio
 import io
 import json
 import socket
-import statistics
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +52,20 @@ async def test_both_surfaces_offer_the_same_operations_with_the_same_schemas(tmp
         for name in lab.lab.tools:
             schema = dict(tools[name]["inputSchema"])
             properties = {k: v for k, v in schema["properties"].items() if k != "idempotency_key"}
-            assert rest[name]["requestBody"]["content"]["application/json"]["schema"] == {**schema, "properties": properties}
+            documented = rest[name]["requestBody"]["content"]["application/json"]["schema"]
+            assert documented == without_null_defaults({**schema, "properties": properties})
             assert rest[name]["description"] == tools[name]["description"]
         for tool in tools.values():
             flat(tool)
+
+
+def without_null_defaults(schema: Any) -> Any:
+    """FastAPI leaves them out of its document."""
+    if isinstance(schema, list):
+        return [without_null_defaults(s) for s in schema]
+    if isinstance(schema, dict):
+        return {k: without_null_defaults(v) for k, v in schema.items() if not (k == "default" and v is None)}
+    return schema
 
 
 def flat(tool: dict[str, Any]) -> None:
@@ -227,34 +235,28 @@ def large_answer() -> bytes:
 
 
 @pytest.mark.parametrize("surface", ["rest", "mcp"])
-async def test_health_stays_green_while_jobs_run_and_a_large_answer_is_checked(tmp_path_factory: pytest.TempPathFactory, large_answer: bytes, surface: str) -> None:
-    with local_sidecar("surrogate_60q", tmp_path_factory.mktemp("health") / "bundle") as url, ThreadPoolExecutor(2) as pool:
-        httpx.post(f"{url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}, headers=MCP_HEADERS, timeout=60)
-        worst = []
-        for _ in range(4):
-            httpx.post(f"{url}/v1/experiments/run_readout_cal", json={"states": ["01" * 30], "shots": 20_000}, timeout=60)
-            busy = pool.submit(check, url, large_answer, surface)
-            times = []
-            with httpx.Client() as client:
-                while not busy.done():
-                    begun = time.perf_counter()
-                    assert client.get(f"{url}/healthz").status_code == 200
-                    times.append(time.perf_counter() - begun)
-                    await asyncio.sleep(0.02)
-            assert busy.result() == 200
-            worst.append(max(times))
-            if worst[-1] < 0.2:
-                return
-    raise AssertionError(f"slowest health answers of four tries: {worst}, medians {statistics.median(times)}")
-
-
-def check(url: str, answer: bytes, surface: str) -> int:
-    if surface == "rest":
-        return httpx.post(f"{url}/v1/answer/check", content=answer, timeout=60).status_code
-    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_answer","arguments":{"answer":' + answer + b"}}}"
-    response = httpx.post(f"{url}/mcp", content=body, headers=MCP_HEADERS, timeout=60)
-    assert not response.json()["result"].get("isError"), response.text[:300]
-    return response.status_code
+async def test_health_is_answered_at_once_while_jobs_run_and_a_large_answer_is_checked(tmp_path: Path, large_answer: bytes, surface: str) -> None:
+    """Measured in processor time, which does not depend on what else the machine does: how long the event loop is held."""
+    path, body = "/v1/answer/check", large_answer
+    if surface == "mcp":
+        path = "/mcp"
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_answer","arguments":{"answer":' + large_answer + b"}}}"
+    async with laboratory(tmp_path, "surrogate_60q") as lab:
+        await lab.call("get_budget")
+        await lab.client.post("/v1/experiments/run_readout_cal", json={"states": ["01" * 30], "shots": 20_000})
+        checking = asyncio.create_task(lab.client.post(path, content=body, headers=MCP_HEADERS))
+        held = []
+        while not checking.done():
+            begun = time.process_time()
+            assert (await lab.client.get("/healthz")).status_code == 200
+            await asyncio.sleep(0.002)
+            held.append(time.process_time() - begun)
+        response = await checking
+        assert response.status_code == 200
+        assert b'valid' in response.content
+        assert not response.json().get("result", {}).get("isError")
+        assert len(held) > 20
+        assert max(held) < 0.2, sorted(held)[-5:]
 
 
 async def test_a_record_over_a_socket_is_whole(remote: httpx.AsyncClient) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import lab
 import numpy as np
+
+import lab
 
 DELAYS_US = np.array([0.0, 20.0, 50.0, 100.0])
 REP_US = 10_000.0
@@ -27,12 +28,12 @@ def assign(iq: np.ndarray, c0: np.ndarray, c1: np.ndarray) -> np.ndarray:
     return ((iq - (c0 + c1) / 2) * np.conj(c1 - c0)).real > 0
 
 
-def forward_backward(emission: np.ndarray, step: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Posterior (n, 2), expected switches (2, 2) and log likelihood; `emission` (n, 2) are log likelihoods."""
+def forward_backward(emission: np.ndarray, step: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Posterior (n, 2) and expected switches (2, 2); `emission` (n, 2) are log likelihoods."""
     top = emission.max(axis=1)
     e = np.exp(emission - top[:, None]).tolist()
     (a00, a01), (a10, a11) = step.tolist()
-    n, log_norm = len(e), float(top.sum())
+    n = len(e)
     alpha = np.empty((n, 2))
     p, q = start[0] * e[0][0], start[1] * e[0][1]
     norms = np.empty(n)
@@ -53,7 +54,7 @@ def forward_backward(emission: np.ndarray, step: np.ndarray, start: np.ndarray) 
     gamma = alpha * beta
     gamma /= gamma.sum(axis=1, keepdims=True)
     ahead = beta[1:] * np.asarray(e[1:]) / norms[1:, None]
-    return gamma, step * (alpha[:-1].T @ ahead), log_norm + float(np.log(norms).sum())
+    return gamma, step * (alpha[:-1].T @ ahead)
 
 
 def baum_welch(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -64,12 +65,12 @@ def baum_welch(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     low, high = (int(v) for v in np.percentile(best, (12, 75)))
     index = [max(high, low + 5), low]
     step, start = np.array([[0.99, 0.01], [0.02, 0.98]]), np.array([0.6, 0.4])
-    for _ in range(40):
-        gamma, switches, _ = forward_backward(table[:, index], step, start)
-        step = switches / switches.sum(axis=1, keepdims=True)
+    for _ in range(25):
+        gamma, switches = forward_backward(table[:, index], step, start)
+        old, step = step, switches / switches.sum(axis=1, keepdims=True)
         start = gamma.mean(axis=0)
         new = [int(v) for v in (gamma.T @ table).argmax(axis=1)]
-        if new == index and _ > 12:
+        if new == index and np.abs(np.log(step / old)).max() < 0.01:
             break
         index = new
     p01, p10 = step[0, 1], step[1, 0]
@@ -116,8 +117,8 @@ def main() -> None:
         table = ones @ np.log(p.T) + (total - ones) @ np.log(1 - p.T)
         t1, dwell, gamma = baum_welch(table)
         half = n_bins // 2
-        halves = [baum_welch(table[:half])[0], baum_welch(table[half:])[0]]
-        print("T1 of the halves:", *(np.round(h, 1) for h in halves))
+        halves = [GRID_US[(gamma[part].T @ table[part]).argmax(axis=1)] for part in (slice(0, half), slice(half, None))]
+        print("T1 of the first and the second half:", *(np.round(h, 1) for h in halves))
 
         second = np.floor((np.unique(number) + 0.5) * BIN_S).astype(int)
         second -= second.min()

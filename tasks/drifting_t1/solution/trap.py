@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import lab
 import numpy as np
 from scipy.optimize import curve_fit
+
+import lab
 
 DELAYS_US = np.array([0.0, 20.0, 50.0, 100.0])
 WINDOW_S = 300.0

@@ -104,7 +104,7 @@ async def measure(lab: Laboratory) -> dict[str, Any]:
     job, iq = await lab.relaxation(delays, 1300, float(np.clip(15.0 * guess, 1000.0, 2200.0)))
     jobs.append(job)
     u = project(iq)
-    amplitude, floor, t1 = fit(delays, u)
+    _, floor, t1 = fit(delays, u)
 
     rng = np.random.default_rng(1)
     draws = [fit(delays, np.take_along_axis(u, rng.integers(0, u.shape[1], u.shape), axis=1))[2] for _ in range(100)]

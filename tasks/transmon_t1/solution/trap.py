@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import lab
 import numpy as np
 from scipy.optimize import curve_fit
+
+import lab
 
 
 def main() -> None:
@@ -22,7 +23,7 @@ def main() -> None:
         )  # fmt: skip
         c0, c1 = ground["iq"].mean(), excited["iq"].mean()
         share = (((sweep["iq"] - (c0 + c1) / 2) * np.conj(c1 - c0)).real > 0).mean(axis=1)
-        (amplitude, t1), cov = curve_fit(lambda t, a, t1: a * np.exp(-t / t1), delays, share, p0=(0.9, window_us))
+        (_, t1), cov = curve_fit(lambda t, a, t1: a * np.exp(-t / t1), delays, share, p0=(0.9, window_us))
         print(f"T1 = {t1:.1f} us")
         answer = {
             "t1_us": float(t1), "t1_sigma_us": float(np.sqrt(cov[1, 1])), "excited_floor": 0.0,

@@ -1,0 +1,1 @@
+"""The bundle of the task `spin_calibration`."""
