@@ -27,8 +27,13 @@ evidence_app = typer.Typer(no_args_is_help=True, help="Check evidence.")
 list_app = typer.Typer(no_args_is_help=True, help="What there is.")
 images_app = typer.Typer(no_args_is_help=True, help="Container images.")
 bundles_app = typer.Typer(no_args_is_help=True, help="Task bundles for Harbor.")
+new_app = typer.Typer(no_args_is_help=True, help="Skeletons that work, to begin from.")
+docs_app = typer.Typer(no_args_is_help=True, help="Generated documentation.")
 tasks_app = typer.Typer(no_args_is_help=True, help="Generated parts of the task bundles.")
-for _name, _sub in (("evidence", evidence_app), ("list", list_app), ("images", images_app), ("bundles", bundles_app), ("tasks", tasks_app)):
+for _name, _sub in (
+    ("evidence", evidence_app), ("list", list_app), ("images", images_app), ("bundles", bundles_app), ("tasks", tasks_app),
+    ("new", new_app), ("docs", docs_app),
+):  # fmt: skip
     app.add_typer(_sub, name=_name)
 
 out = Console()
@@ -42,7 +47,9 @@ def _print_json(value: Any) -> None:
 
 
 def _stop(message: str, code: int = EXIT_USAGE) -> typer.Exit:
-    err.print(message, style="red", markup=False, highlight=False)
+    from qharbor.show import printable
+
+    err.print(printable(message), style="red", markup=False, highlight=False)
     return typer.Exit(code)
 
 
@@ -130,7 +137,7 @@ def run(
             status.update(f"{text} ({time.monotonic() - started:.0f} s so far)")
 
     def echo(text: str) -> None:
-        err.print(text, end="", markup=False, highlight=False, style="dim")
+        err.print(show.printable(text), end="", markup=False, highlight=False, style="dim")
 
     try:
         if status is not None:
@@ -175,6 +182,7 @@ def grade(
 def evidence_verify(bundle: Path, as_json: Json = False) -> None:
     """Check chain, digests, commitments, order and budgets; names the first event that does not hold."""
     from evidence import verify
+    from qharbor.show import printable
 
     report = verify(bundle)
     if as_json:
@@ -186,7 +194,7 @@ def evidence_verify(bundle: Path, as_json: Json = False) -> None:
         if report.torn_bytes:
             out.print(f"[yellow]a torn tail of {report.torn_bytes} bytes was never acknowledged and is not counted[/]")
     else:
-        out.print(f"does not hold at event {report.seq}: {report.problem}", style="red", markup=False)
+        out.print(printable(f"does not hold at event {report.seq}: {report.problem}"), style="red", markup=False, highlight=False)
     raise typer.Exit(0 if report.ok else EXIT_FAILED)
 
 
@@ -273,6 +281,56 @@ def tasks_sync(check: Annotated[bool, typer.Option("--check", help="Change nothi
         typer.echo(line)
     if check and changed:
         raise _stop("out of step: run `qharbor tasks sync`", EXIT_FAILED)
+
+
+Title = Annotated[str | None, typer.Option(help="One line on what it is.")]
+
+
+def _made(made: Any) -> None:
+    for file in made.files:
+        typer.echo(file)
+    err.print("\nIt works as it stands. Left to do:")
+    for line in made.left:
+        err.print(f"- {line}", markup=False, highlight=False)
+
+
+@new_app.command("qtype")
+def new_qtype(name: str, title: Title = None) -> None:
+    """A working hardware type to begin from: a driven qubit of hidden Rabi frequency, with tests."""
+    from qharbor import scaffold
+
+    try:
+        _made(scaffold.qtype(name, title))
+    except scaffold.NewError as exc:
+        raise _stop(str(exc)) from exc
+
+
+@new_app.command("task")
+def new_task(
+    name: str,
+    qtype: Annotated[str, typer.Option(help="The hardware type; `qharbor new qtype` makes one.")],
+    mode: Annotated[str, typer.Option(help="pass_fail, race or test_case")] = "pass_fail",
+    title: Title = None,
+) -> None:
+    """A working task to begin from: card, instruction, reference, trap, grader and its tests."""
+    from qharbor import scaffold
+
+    try:
+        _made(scaffold.task(name, qtype, mode, title))
+    except scaffold.NewError as exc:
+        raise _stop(str(exc)) from exc
+
+
+@docs_app.command("build")
+def docs_build(check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if something is out of step.")] = False) -> None:
+    """Write the catalogue: a page per hardware type and per task, from the code and the calibration."""
+    from qharbor import catalogue
+
+    changed = catalogue.build(check=check)
+    for line in changed:
+        typer.echo(line)
+    if check and changed:
+        raise _stop("out of step: run `qharbor docs build`", EXIT_FAILED)
 
 
 @app.command()

@@ -1,11 +1,11 @@
-"""How verdicts and tables look on a console. All text from an agent or a bundle is escaped."""
+"""How verdicts and tables look on a console. All text from an agent or a bundle is escaped: neither markup nor terminal control."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
@@ -16,6 +16,16 @@ _COLOUR = {
     "no_submission": "yellow",
     "infrastructure_fault": "magenta",
 }
+
+
+def printable(text: str) -> str:
+    """`text` without what would steer a terminal (escape sequences, bidirectional overrides); lines and tabs stay."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+
+
+def escape(text: str) -> str:
+    """`text` as it may stand in rich markup."""
+    return markup.escape(printable(text))
 
 
 def number(value: Any) -> str:

@@ -177,7 +177,7 @@ class Experiment(Part, ABC):
         """Raise :class:`~qtypes.errors.AgentError` where the request does not fit the public spec; the default admits all."""
 
     @abstractmethod
-    def run(self, device: Device, clock: Clock, rng: np.random.Generator) -> Record:
+    def run(self, device: Device[Any, Any], clock: Clock, rng: np.random.Generator) -> Record:
         """The record; equal arguments give an equal record on one machine."""
 
 
@@ -206,7 +206,7 @@ class Query(Part, ABC):
 
     @abstractmethod
     def answer(
-        self, device: Device, record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator
+        self, device: Device[Any, Any], record: Mapping[str, np.ndarray] | None, source: Experiment | None, rng: np.random.Generator
     ) -> dict[str, Any]:
         """A JSON object of at most 64 kB. `record` and `source` are the arrays and the request of the job named by
         `record_field`. Raise `AgentError` for what the request itself got wrong (it is then not charged)."""
@@ -261,7 +261,8 @@ class QType(ABC, Generic[SpecT, HiddenT]):
 
     def tools(self) -> dict[str, type[Experiment] | type[Query]]:
         """All request classes by tool name."""
-        return {c.tool: c for c in (*self.experiments, *self.queries)}
+        found: dict[str, type[Experiment] | type[Query]] = {e.tool: e for e in self.experiments}
+        return found | {q.tool: q for q in self.queries}
 
 
 Mode = Literal["pass_fail", "race", "test_case"]

@@ -15,8 +15,9 @@ fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# Bytecode is left to the first import: compiling all of it takes longer than unpacking.
 pip() { # quiet while all is well; everything it said where it is not
-  "$venv/bin/python" -m pip install --no-deps "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+  "$venv/bin/python" -m pip install --no-compile --no-deps "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 }
 
 echo "== $venv: installing $(grep -c '^[a-z0-9].*==' "$lock") packages of $lock"

@@ -129,7 +129,10 @@ class Lab:
 
     def materials(self) -> list[dict[str, Any]]:
         return [
-            {"name": m.name, "description": m.description, "media_type": m.media_type, "bytes": len(m.text.encode()), "sha256": digest(m.text.encode())}
+            {
+                "name": m.name, "description": m.description, "media_type": m.media_type, "bytes": len(m.text.encode()),
+                "sha256": digest(m.text.encode()),
+            }
             for m in self._material_table().values()
         ]  # fmt: skip
 
@@ -218,12 +221,11 @@ class Lab:
             for name, amount in pending.items():
                 total[name] = total.get(name, Decimal(0)) + amount
         if (unit := self.state.ledger.exceeded(total)) is not None:
-            ledger = self.state.ledger
-            held = total[unit] - cost.get(unit, Decimal(0))
+            ledger, wanted = self.state.ledger, cost.get(unit, Decimal(0))
+            left = (ledger.left(unit) or Decimal(0)) - (total[unit] - wanted)
             raise AgentError(
-                f"the request costs {float(cost.get(unit, Decimal(0))):g} {unit}, more than what is left; nothing is charged", field=unit,
-                got=float(cost.get(unit, Decimal(0))), limit=float(ledger.limits[unit]), unit=unit, left=float((ledger.left(unit) or Decimal(0)) - held),
-                code="budget-exhausted", status=409,
+                f"the request costs {float(wanted):g} {unit}, more than what is left; nothing is charged", field=unit, got=float(wanted),
+                limit=float(ledger.limits[unit]), unit=unit, left=float(left), code="budget-exhausted", status=409,
             )  # fmt: skip
 
     async def submit(self, tool: str, body: bytes, key: str | None = None) -> dict[str, Any]:
@@ -347,9 +349,8 @@ class Lab:
         values = arrays[array].reshape(-1)
         most = 20_000 if encoding == "base64" else 4_000
         if not 0 <= offset <= values.size or not 1 <= count <= most:
-            raise AgentError("a page lies within the array", field="offset" if not 0 <= offset <= values.size else "count",
-                             got=offset if not 0 <= offset <= values.size else count, limit=values.size if not 0 <= offset <= values.size else most,
-                             unit="elements", code="invalid-field")  # fmt: skip
+            field, got, limit = ("count", count, most) if 0 <= offset <= values.size else ("offset", offset, values.size)
+            raise AgentError("a page lies within the array", field=field, got=got, limit=limit, unit="elements", code="invalid-field")
         page = values[offset : offset + count]
         end = offset + page.size
         little = page.astype(page.dtype.newbyteorder("<"))

@@ -13,10 +13,10 @@ PREFIX = "QHARBOR_"
 class Settings:
     """`QHARBOR_<NAME>` each.
 
-    `task` name of the task; `out` folder of the bundle; `host`, `port` where to listen; `allowed_hosts` names that the Host header may carry
-    (comma-separated); `seed` a developer's switch that makes the device reproducible and marks the bundle; `suite_secret` with `instance`
-    makes a device reproducible for the holder of the secret; `nonce` the session nonce where the runner sets it; `workers` number of
-    worker processes; `job_timeout_s` after which a job counts as the laboratory's fault.
+    `task` name of the task; `out` folder of the bundle; `host`, `port` where to listen; `allowed_hosts` names that the Host header may
+    carry (comma-separated); `seed` a developer's switch that makes the device reproducible and marks the bundle; `suite_secret` with
+    `instance` makes a device reproducible for the holder of the secret; `nonce` the session nonce where the runner sets it; `workers`
+    number of worker processes; `job_timeout_s` after which a job counts as the laboratory's fault.
     """
 
     task: str

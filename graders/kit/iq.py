@@ -2,7 +2,7 @@
 
 A set of IQ points is modelled as (1 - w) f0 + w f1 with a weight w per set and clouds shared by all sets: f0 is an isotropic Gaussian, f1
 one whose qubit may relax during the integration window, which draws a tail towards f0 (Gambetta 2007; Walter 2017). A model without
-the tail makes w convex in the population and T1 short by up to 5 %. No point is assigned to a state: every point enters with its
+the tail makes w convex in the population and T1 short by up to 2 %. No point is assigned to a state: every point enters with its
 likelihood ratio.
 """
 
@@ -18,6 +18,7 @@ from scipy.special import ndtr
 Floats = NDArray[np.float64]
 _MAX_RATIO = 60.0  # |log f1/f0| beyond this carries no further information and would overflow
 _TAIL = 12  # points at which the instant of relaxation is sampled during the fit
+_LEAST_SNR = 0.1
 _BIN = 0.05  # width of the histogram of projected points, in sigma
 
 
@@ -56,15 +57,15 @@ def log_ratio(u: Floats, snr: float, tail: float) -> Floats:
 
     f1 = exp(-tail) phi(u - snr) + integral_0^1 tail exp(-tail f) phi(u - snr f) df, in closed form.
     """
+    u = np.clip(u, -12.0, snr + 12.0)  # keeps the products below within the range of floats
     straight = snr * (u - snr / 2.0)
     if tail < 1e-9:
         return np.clip(straight, -_MAX_RATIO, _MAX_RATIO)
-    # the exponentials are clipped where the other term dominates
     k = tail / snr
     high, low = u - k, u - snr - k
     # differences of the normal distribution, taken on the side where both terms are small
     between = np.where(low > 0.0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
-    relaxed = k * np.sqrt(2.0 * np.pi) * np.exp(np.clip((u - k) ** 2 / 2.0, None, 120.0)) * np.maximum(between, 0.0)
+    relaxed = k * np.sqrt(2.0 * np.pi) * np.exp((u - k) ** 2 / 2.0) * np.maximum(between, 0.0)
     ratio = np.exp(np.clip(straight, -_MAX_RATIO, _MAX_RATIO) - tail) + relaxed
     out: Floats = np.clip(np.log(np.maximum(ratio, 1e-26)), -_MAX_RATIO, _MAX_RATIO)
     return out
@@ -103,8 +104,10 @@ def fit_clouds(sets: list[NDArray[np.complexfloating]], centre0: complex, centre
         a[1, 0] = a[0, 1]
         old = (mu0, mu1)
         mu0, mu1 = np.linalg.solve(a + 1e-9 * np.eye(2), [m0 @ x + x_kind @ (1 - share), x_kind @ share])
+        mu1 = max(mu1, mu0 + _LEAST_SNR)  # data with one cloud only must not end in a division by zero
         means = mu0 + share * (mu1 - mu0)
-        sigma = float(np.sqrt((m0 @ (x - mu0) ** 2 + (m1 * (x - means[:, None]) ** 2).sum()) / total - _BIN**2 / 12.0))
+        square = float(m0 @ (x - mu0) ** 2 + (m1 * (x - means[:, None]) ** 2).sum()) / total - _BIN**2 / 12.0
+        sigma = max(float(np.sqrt(max(square, 0.0))), _BIN)
         tail = float(-np.log(np.clip(n_kind[-1] / max(n_kind.sum(), 1e-9), 0.5, 1.0 - 1e-6)))
         if max(abs(mu0 - old[0]), abs(mu1 - old[1])) < 1e-6:
             break

@@ -207,7 +207,7 @@ def _refine(model: _Model, x: Floats, floor: float, amplitude: float) -> Telegra
     sigma: Floats = np.full(4, np.inf)
     for _ in range(2):
         grad, hess = _curvature(model, x, h, floor, amplitude)
-        if (np.linalg.eigvalsh(-hess) <= 0).any():
+        if not np.isfinite(hess).all() or (np.linalg.eigvalsh(-hess) <= 0).any():
             sigma = np.full(4, np.inf)
             break
         cov = np.linalg.inv(-hess)

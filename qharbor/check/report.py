@@ -113,7 +113,7 @@ def plot(runs: Sequence[Run], title: str, path: Path) -> None:
     names = list(dict.fromkeys(c["name"] for r in runs for c in r.checks if c["margin"] is not None and c["gate"]))
     solvers = [s for s in _ORDER if any(c["margin"] is not None for r in runs if r.solver == s for c in r.checks)]
     lanes = max(1, len(solvers))
-    figure, axes = plt.subplots(figsize=(9.0, 1.4 + max(1, len(names)) * (0.22 + 0.11 * lanes)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9.0, 1.4 + max(1, len(names)) * (0.16 + 0.085 * lanes)), layout="constrained")
     axes.axvspan(0.0, 2.2, color="0.93", zorder=0)
     axes.axvline(0.0, color="black", linewidth=1, zorder=1)
     for row in range(1, len(names)):

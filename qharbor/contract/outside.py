@@ -87,7 +87,7 @@ def _forget(root: Path) -> None:
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         places = list(getattr(module, "__path__", [])) if file is None else [file]
-        if any(Path(p).is_relative_to(root) for p in places) and not _is_ours(name):
+        if any(str(p).startswith(f"{root}{os.sep}") for p in places) and not _is_ours(name):
             del sys.modules[name]
 
 

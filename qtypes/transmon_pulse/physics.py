@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from qtypes.kit.propagators import TWO_PI, ShotDrives, chunks
 
 Floats = NDArray[np.float64]
-CHUNK = 8192
+CHUNK = 16384
 
 
 @dataclass(frozen=True)

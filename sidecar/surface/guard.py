@@ -134,7 +134,8 @@ class Guard:
             too_large.got = declared[:20].decode()
             if int(declared[:20]) > DRAIN_BYTES:
                 raise too_large
-        parts, size, deadline = [], 0, time.monotonic() + BODY_S
+        parts: list[bytes] = []
+        size, deadline = 0, time.monotonic() + BODY_S
         while True:
             try:
                 message: Message = await asyncio.wait_for(receive(), max(0.01, deadline - time.monotonic()))

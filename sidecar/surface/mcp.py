@@ -92,9 +92,18 @@ def _fixed(lab: Lab, answer_schema: dict[str, Any]) -> list[Tool]:
         tool("get_budget", "Limit, used and left of each budget unit.", Nothing, lambda _: lab.budget()),
         tool("list_jobs", "All jobs of the session.", Nothing, lambda _: {"jobs": lab.jobs()}),
         tool("get_job", "One job; a small record is inline.", OfJob, lambda a: lab.job(a.job_id)),
-        tool("wait_for_job", "The job once it has ended, at the latest after timeout_s.", Waiting, lambda a: lab.wait(a.job_id, a.timeout_s)),
-        tool("cancel_job", "Cancel a job: waiting jobs are refunded, a running one is charged and gives no data.", OfJob, lambda a: lab.cancel(a.job_id)),
-        tool("fetch_record", "A page of one array of a raw record.", Page, lambda a: lab.record_page(a.job_id, a.array, a.offset, a.count, a.encoding)),
+        tool(
+            "wait_for_job", "The job once it has ended, at the latest after timeout_s.", Waiting,
+            lambda a: lab.wait(a.job_id, a.timeout_s),
+        ),
+        tool(
+            "cancel_job", "Cancel a job: waiting jobs are refunded, a running one is charged and gives no data.", OfJob,
+            lambda a: lab.cancel(a.job_id),
+        ),
+        tool(
+            "fetch_record", "A page of one array of a raw record.", Page,
+            lambda a: lab.record_page(a.job_id, a.array, a.offset, a.count, a.encoding),
+        ),
         Tool("check_answer", "Schema check of an answer; free, not recorded.", wrapped, check),
         Tool("submit_answer", "Submit the final answer; seals the session.", wrapped, submit),
     ]  # fmt: skip

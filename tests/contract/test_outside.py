@@ -53,7 +53,7 @@ def test_installed_qtype_and_task_keep_the_contract(environment: dict[str, str],
     assert len(report["results"]) >= 10
 
 
-@pytest.mark.parametrize("agent,passes", [("reference", True), ("trap", False)])
+@pytest.mark.parametrize("agent,passes", [("reference", True), pytest.param("trap", False, marks=pytest.mark.slow)])
 def test_installed_task_runs_and_is_graded(environment: dict[str, str], tmp_path: Path, agent: str, passes: bool) -> None:
     trial = qharbor(environment, "run", "spin_calibration", "--agent", agent, "--seed", "1", "--out", str(tmp_path / "run"))
     assert trial["outcome"] == ("pass" if passes else "science_failure"), trial

@@ -9,35 +9,31 @@ import pytest
 
 import qtypes
 from qharbor.contract import QTYPE_RULES, Finding, NotApplicable, QTypeSubject
+from qharbor.contract.devices import draws_vary, spec_hides_the_device
+from qharbor.contract.notebooks import notebook_keeps_the_secret
+from tests.contract.subjects import qtype_subject
 
 Rule = Callable[[QTypeSubject], list[Finding]]
-
-
-@cache
-def subject(name: str) -> QTypeSubject:
-    return QTypeSubject(qtypes.load(name))
 
 
 @pytest.mark.parametrize("rule", QTYPE_RULES, ids=lambda r: r.__name__)
 @pytest.mark.parametrize("name", qtypes.names())
 def test_qtype_keeps_the_rule(name: str, rule: Rule) -> None:
     try:
-        findings = rule(subject(name))
+        findings = rule(qtype_subject(name))
     except NotApplicable as exc:
         pytest.skip(str(exc))
-    assert not findings, "\n".join(map(str, findings))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", [r for r in QTYPE_RULES if "draws" in r.__name__ or "spec" in r.__name__ or "notebook" in r.__name__],
-                         ids=lambda r: r.__name__)  # fmt: skip
-@pytest.mark.parametrize("name", qtypes.names())
-def test_qtype_keeps_the_rule_on_many_devices(name: str, rule: Rule) -> None:
-    many = many_devices(name)
-    findings = rule(many)
     assert not findings, "\n".join(map(str, findings))
 
 
 @cache
 def many_devices(name: str) -> QTypeSubject:
     return QTypeSubject(qtypes.load(name), draws=40, patience_s=120.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [draws_vary, spec_hides_the_device, notebook_keeps_the_secret], ids=lambda r: r.__name__)
+@pytest.mark.parametrize("name", qtypes.names())
+def test_qtype_keeps_the_rule_on_many_devices(name: str, rule: Rule) -> None:
+    findings = rule(many_devices(name))
+    assert not findings, "\n".join(map(str, findings))

@@ -43,7 +43,7 @@ def test_clouds_and_weights_are_recovered_from_mixed_sets():
 
 def test_the_information_of_a_perfect_readout_is_binomial():
     w = np.array([0.1, 0.5, 0.9])
-    assert weight_information(w, 12.0) == pytest.approx(1 / (w * (1 - w)), rel=1e-3)
+    assert weight_information(w, 8.0) == pytest.approx(1 / (w * (1 - w)), rel=1e-3)
     assert (weight_information(w, 2.5, 0.1) < weight_information(w, 2.5)).all()
 
 
@@ -55,23 +55,23 @@ def relaxation_data(seed, shots=800):
 
 
 def test_relaxation_is_recovered_with_one_amplitude_per_group():
-    delays, group, iq = relaxation_data(5)
+    delays, group, iq = relaxation_data(5, shots=600)
     clouds = fit_clouds([iq[delays == d] for d in np.unique(delays)], TRUE.centre0, TRUE.centre1)
     fit = fit_relaxation(clouds.log_ratio(iq), delays, group)
-    assert abs(fit.t1_us - 50.0) < 4 * fit.t1_sigma_us < 10.0
+    assert abs(fit.t1_us - 50.0) < 4 * fit.t1_sigma_us < 16.0
     assert fit.floor == pytest.approx(0.08, abs=0.03)
-    assert fit.amplitudes == pytest.approx([0.8, 0.5], abs=0.05)
+    assert fit.amplitudes == pytest.approx([0.8, 0.5], abs=0.09)
 
 
 def test_the_standard_error_agrees_with_the_scatter_and_with_the_bound():
-    ratios = log_ratio, []
-    for seed in range(24):
-        delays, group, iq = relaxation_data(100 + seed, shots=200)
+    fits = []
+    for seed in range(16):
+        delays, group, iq = relaxation_data(100 + seed, shots=100)
         u = ((iq - TRUE.centre0) * np.conj((TRUE.centre1 - TRUE.centre0) / TRUE.snr)).real
-        ratios[1].append(fit_relaxation(ratios[0](u, TRUE.snr, TAIL), delays, group))
-    scatter = np.std([f.t1_us for f in ratios[1]])
-    claimed = np.mean([f.t1_sigma_us for f in ratios[1]])
+        fits.append(fit_relaxation(log_ratio(u, TRUE.snr, TAIL), delays, group))
+    scatter = np.std([f.t1_us for f in fits])
+    claimed = np.mean([f.t1_sigma_us for f in fits])
     points = np.tile(np.linspace(0.0, 250.0, 20), 2)
-    bound = relaxation_bound(50.0, 0.08, np.array([0.8, 0.5]), (TRUE.snr, TAIL), points, np.full(40, 100.0), np.repeat([0, 1], 20))
-    assert claimed == pytest.approx(bound, rel=0.1)
-    assert scatter == pytest.approx(bound, rel=0.4)
+    bound = relaxation_bound(50.0, 0.08, np.array([0.8, 0.5]), (TRUE.snr, TAIL), points, np.full(40, 50.0), np.repeat([0, 1], 20))
+    assert claimed == pytest.approx(bound, rel=0.15)
+    assert scatter == pytest.approx(bound, rel=0.5)

@@ -218,10 +218,10 @@ def test_text_outside_the_grammar_is_refused_with_line_and_token(text: str, line
     ids=["gates", "blanks", "unended", "lines", "semicolons", "nesting", "operands", "bytes"],
 )
 def test_hostile_texts_are_refused_fast_and_echoed_short(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(tc.QasmError) as refused:
         tc.parse(text, 3)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 3
     assert len(str(refused.value)) < 300
 
 

@@ -107,6 +107,8 @@ def _statements(text: str) -> Iterable[tuple[int, str]]:
     parts: list[str] = []
     begun = 1
     for number, raw in enumerate(text.split("\n"), 1):
+        if not raw:
+            continue
         pieces = raw.split("//", 1)[0].split(";")
         for piece in pieces[:-1]:
             parts.append(piece)
