@@ -137,6 +137,7 @@ def plot(rows: list[dict[str, Any]]) -> None:
     for axes in (left, right):
         axes.set_xlabel("device, ordered by the CNOT error of the true-noise decoder")
         axes.set_xlim(0.4, len(rows) + 0.6)
+        axes.set_xticks([1, *range(5, len(rows) + 1, 5)])
         axes.spines[["top", "right"]].set_visible(False)
     left.legend(loc="lower left", fontsize=8, frameon=False)
     PLOT.parent.mkdir(parents=True, exist_ok=True)

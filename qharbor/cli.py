@@ -70,8 +70,8 @@ def list_tasks(as_json: Json = False) -> None:
 
     cards = [tasks.load(n) for n in tasks.names()]
     if as_json:
-        _print_json([{"name": c.name, "index": c.index, "title": c.title, "version": c.version, "category": c.category, "mode": c.mode, "qtype": c.qtype,
-                      "layers": list(c.layers), "budget": c.budget} for c in cards])  # fmt: skip
+        _print_json([{"name": c.name, "index": c.index, "title": c.title, "version": c.version, "category": c.category, "mode": c.mode,
+                      "qtype": c.qtype, "layers": list(c.layers), "budget": c.budget} for c in cards])  # fmt: skip
         return
     table = Table(box=None, header_style="bold")
     for column in ("#", "task", "mode", "qtype", "title"):
@@ -127,7 +127,8 @@ def run(
         raise typer.Exit(containers.run(task, agent, folder, command=ctx.args, as_json=as_json))
     if not as_json:
         err.print(
-            f"[bold]{task}[/] embedded: agent and sidecar run as the same user, which is no security boundary (use --docker for agents you do not trust)"
+            f"[bold]{task}[/] embedded: agent and sidecar run as the same user, which is no security boundary"
+            " (use --docker for agents you do not trust)"
         )
     status = err.status("opening the laboratory") if not as_json else None
     started = time.monotonic()
@@ -189,7 +190,8 @@ def evidence_verify(bundle: Path, as_json: Json = False) -> None:
         _print_json(report.to_json())
     elif report.ok:
         out.print(
-            f"[green]holds[/]: {report.events} events, {report.jobs} jobs, {report.records} records, {'sealed' if report.sealed else 'not sealed'}"
+            f"[green]holds[/]: {report.events} events, {report.jobs} jobs, {report.records} records,"
+            f" {'sealed' if report.sealed else 'not sealed'}"
         )
         if report.torn_bytes:
             out.print(f"[yellow]a torn tail of {report.torn_bytes} bytes was never acknowledged and is not counted[/]")
@@ -337,7 +339,7 @@ def docs_build(check: Annotated[bool, typer.Option("--check", help="Change nothi
 def check(
     task: Annotated[str, typer.Argument(help="A task, or `all`.")],
     devices: Annotated[int, typer.Option(min=1, help="Fresh devices per solver.")] = 20,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; one per core unless given.")] = os.cpu_count() or 1,
     solver: Annotated[list[str] | None, typer.Option(help="Only these solvers (repeatable).")] = None,
     out_dir: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path("docs/calibration"),
     as_json: Json = False,

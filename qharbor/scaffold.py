@@ -114,7 +114,7 @@ def task(name: str, qtype_name: str, mode: str, title: str | None = None) -> Mad
             "solution/reference.py: the careful experimentalist; solution/trap.py: the honest shortcut that a hasty one takes",
             "solution/stale.py, overclaim() of the grader: only where the generic cheats make no sense",
             f"tests/graders/test_{name}.py: an answer that fails each check",
-            f"try it: qharbor tasks sync; qharbor contract {name}; qharbor check {name} --devices 2, at last --devices 20 --jobs 2",
+            f"try it: qharbor tasks sync; qharbor contract {name}; qharbor check {name} --devices 2, at last --devices 20",
         ),
     )
 

@@ -103,8 +103,9 @@ def stale(task: str, kept: Kept, folder: Path) -> embedded.Trial:
 
 def overclaim(task: str, kept: Kept, folder: Path) -> embedded.Trial:
     """The reference's experiments, and its answer with the numbers moved just past tolerance (`Grader.overclaim`)."""
+    answer = json.loads(kept.answer())
     spec = GradedSession(Bundle(kept.bundle)).device.spec.model_dump(mode="json")
-    changed = graders.load(task).overclaim(json.loads(kept.answer()), spec)
+    changed = graders.load(task).overclaim(answer, spec)
     if changed is None:
         raise NotApplicable("the answer makes no claim that could be moved: the grader's overclaim() gives none")
     return _other_ending(task, kept, changed, folder)

@@ -86,7 +86,9 @@ while True:
 """
 
 
-def test_an_agent_is_stopped_with_its_children_at_the_time_limit_though_it_prints_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_is_stopped_with_its_children_at_the_time_limit_though_it_prints_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(embedded, "AGENT_LOG_BYTES", 1_000_000)
     begun = time.monotonic()
     status = embedded._run_agent([sys.executable, "-c", HANGING], dict(os.environ), tmp_path, 2.0, None)
@@ -124,7 +126,7 @@ def test_a_sidecar_that_does_not_start_says_where_its_log_is(tmp_path: Path) -> 
     bundle = tmp_path / "bundle"
     bundle.mkdir()
     (bundle / "log.jsonl").write_bytes(b"garbage\n")
-    with pytest.raises(embedded.RunError, match="sidecar.log"), embedded.local_sidecar(TASK, bundle):
+    with pytest.raises(embedded.RunError, match=r"sidecar\.log"), embedded.local_sidecar(TASK, bundle):
         pass
 
 
@@ -182,7 +184,9 @@ def test_grading_broken_evidence_is_a_fault_with_its_own_exit_status(trial: embe
     assert CliRunner().invoke(app, ["grade", str(tmp_path / "none")]).exit_code == 2
 
 
-def test_a_grader_that_fails_or_gives_no_finite_number_is_a_fault_and_not_a_crash(trial: embedded.Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grader_that_fails_or_gives_no_finite_number_is_a_fault_and_not_a_crash(
+    trial: embedded.Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = shutil.copytree(trial.bundle, tmp_path / "copy")
     grader = graders.load(TASK)
     monkeypatch.setattr(type(grader), "recompute", lambda self, session: {"x": float("nan")})

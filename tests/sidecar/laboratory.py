@@ -6,15 +6,18 @@ import contextlib
 import json
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from evidence import Event, read_events
 from evidence.log import LOG_NAME
+from sidecar import lab as lab_module
 from sidecar.admission import open_session
 from sidecar.lab import Lab
 from sidecar.settings import Settings
@@ -95,6 +98,18 @@ class Laboratory:
         pid = await self.worker()
         os.kill(pid, signal.SIGSTOP)
         return pid
+
+
+def hold_payloads(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """From now on a request that is being admitted waits where it stores its payload; setting the event lets all of them go on."""
+    go, store = threading.Event(), lab_module.store_payload
+
+    def held(folder: Path, value: Any) -> dict[str, Any]:
+        assert go.wait(60)
+        return store(folder, value)
+
+    monkeypatch.setattr(lab_module, "store_payload", held)
+    return go
 
 
 @contextlib.asynccontextmanager

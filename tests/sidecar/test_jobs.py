@@ -79,7 +79,13 @@ async def pages_hold_the_record(lab: Laboratory, job_id: str, whole: np.ndarray)
             offset = page["next_offset"]
         assert len(got) == 2
         assert np.array_equal(np.concatenate(got), whole.reshape(-1))
-    for bad, field in (({"array": "hidden"}, "array"), ({"offset": 5001}, "offset"), ({"count": 4001}, "count"), ({"count": 0}, "count"), ({"encoding": "npy"}, "encoding")):
+    for bad, field in (
+        ({"array": "hidden"}, "array"),
+        ({"offset": 5001}, "offset"),
+        ({"count": 4001}, "count"),
+        ({"count": 0}, "count"),
+        ({"encoding": "npy"}, "encoding"),
+    ):
         error, problem = await lab.call("fetch_record", **{"job_id": job_id, "array": "iq", "offset": 0, "count": 10, **bad})
         assert (error, problem["field"]) == (True, field)
 
@@ -119,16 +125,22 @@ async def test_a_waiting_job_that_is_cancelled_is_refunded_and_a_running_one_is_
     assert verify(lab.folder).ok
 
 
-async def test_a_job_cancelled_before_its_first_step_gives_its_worker_back(lab: Laboratory) -> None:
+async def test_a_job_cancelled_before_its_first_step_gives_its_worker_back(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The task that runs a job may be cancelled before it has begun; the only worker must not be lost by it."""
+
+    class Cancelling(dict[str, asyncio.Task[None]]):
+        def __setitem__(self, job_id: str, task: asyncio.Task[None]) -> None:
+            super().__setitem__(job_id, task)
+            task.cancel()  # it is made, and has not begun
+
     await lab.worker()
-    for _ in range(3):
-        job = lab.lab.state.jobs[(await lab.submit()).json()["job_id"]]
-        task = lab.lab.engine._running.get(job.job_id)
-        while task is None:
-            await asyncio.sleep(0)
-            task = lab.lab.engine._running.get(job.job_id)
-        await lab.lab.engine.cancel(job)
+    monkeypatch.setattr(lab.lab.engine, "_running", Cancelling())
+    job_id = (await lab.submit()).json()["job_id"]
+    while job_id not in lab.lab.engine._running:
+        await asyncio.sleep(0)
+    monkeypatch.undo()
+    await lab.client.delete(f"/v1/jobs/{job_id}")
+    assert len(lab.lab.pool._idle) == 1
     assert (await lab.run())["status"] == "completed"
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -25,7 +26,13 @@ STATES = ["0" * 60, "1" * 60]
 JOBS = 50
 """Most jobs of one session (its budget is 60)."""
 WAITING = 5
-SEEDS = {"during admission": "submitted", "as a job starts": "started", "as a record is written": "record", "as a job ends": "completed", "at any time": "time"}
+SEEDS = {
+    "during admission": "submitted",
+    "as a job starts": "started",
+    "as a record is written": "record",
+    "as a job ends": "completed",
+    "at any time": "time",
+}
 
 
 @dataclass
@@ -154,7 +161,9 @@ def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
         working.join()
         nothing_is_lost(bundle, client)
         last = events(bundle)
-        running = {e.data["job_id"] for e in last if e.kind == "job_started"} - {e.data["job_id"] for e in last if e.kind == "job_completed"}
+        running = {e.data["job_id"] for e in last if e.kind == "job_started"} - {
+            e.data["job_id"] for e in last if e.kind == "job_completed"
+        }
         interrupted += Counter({"kills": 1, "running job": bool(running), "torn record": any((bundle / "records").glob(".*")),
                                 "torn log": bool(verify(bundle).torn_bytes), "unanswered submission": bool(client.unclear)})  # fmt: skip
     last_life(bundle, client)
@@ -185,7 +194,7 @@ def last_life(bundle: Path, client: Client) -> None:
     assert (budget["shots"]["used"], budget["jobs"]["used"]) == (total, len(client.acknowledged))
     assert {unit: entry["used"] for unit, entry in report.budget.items()} == {unit: entry["used"] for unit, entry in budget.items()}
     starts = sorted((j["lab_start_s"], j["lab_end_s"]) for j in jobs)
-    assert all(end == pytest.approx(start) for (_, end), (start, _) in zip(starts, starts[1:], strict=False))
+    assert all(end == pytest.approx(start) for (_, end), (start, _) in pairwise(starts))
     assert not any((bundle / "records").glob(".*"))
 
 

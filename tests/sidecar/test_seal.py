@@ -115,7 +115,14 @@ def test_a_stopped_sidecar_leaves_a_log_that_holds(tmp_path: Path) -> None:
 
 def test_a_bundle_of_another_task_is_not_served(tmp_path: Path) -> None:
     bundle = opened(tmp_path / "bundle")
-    run = subprocess.run([sys.executable, "-m", "sidecar"], env=sidecar_env(TASK, bundle, free_port()), capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "sidecar"],
+        env=sidecar_env(TASK, bundle, free_port()),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert run.returncode == 3
     assert "cannot be served" in run.stderr
     assert "Traceback" not in run.stderr

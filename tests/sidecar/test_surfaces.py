@@ -18,9 +18,10 @@ import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
+import graders
 from evidence import verify
 from qharbor.embedded import local_sidecar
-from tests.sidecar.laboratory import ANSWER, MCP_HEADERS, TASK, TOOL, Laboratory, laboratory, reference
+from tests.sidecar.laboratory import ANSWER, MCP_HEADERS, TASK, TOOL, Laboratory, laboratory, reference, rpc
 
 pytestmark = pytest.mark.anyio
 ONLY_REST = {"healthz"}
@@ -80,63 +81,52 @@ def flat(tool: dict[str, Any]) -> None:
     assert schema.get("additionalProperties") is False, tool["name"]
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A process per test of a client, opened as it is asked for."""
-
-    def opened() -> Any:
-        bundle = tmp_path_factory.mktemp("client") / "bundle"
-        return local_sidecar(TASK, bundle), bundle
-
-    return opened
-
-
 async def session(call: Callable[..., Any], names: set[str]) -> None:
     """What an agent does, through `call(tool, arguments) -> JSON`."""
     assert {"get_spec", "submit_answer", "fetch_record", TOOL} <= names
     assert (await call("get_spec", {}))["task"] == TASK
-    job = await call(TOOL, {**reference(2500), "idempotency_key": "client-0001"})
+    job = await call(TOOL, reference(2500))
     done = await call("wait_for_job", {"job_id": job["job_id"], "timeout_s": 30})
     while done["status"] in ("queued", "running"):
         done = await call("wait_for_job", {"job_id": job["job_id"], "timeout_s": 30})
     page = await call("fetch_record", {"job_id": job["job_id"], "array": "time_s", "count": 3})
-    assert page["data"] == pytest.approx([0.0, 250e-6, 500e-6])
+    assert page["data"] == pytest.approx([done["lab_start_s"] + i * 250e-6 for i in range(3)])
     assert (await call("check_answer", {"answer": ANSWER}))["valid"]
-    assert (await call("submit_answer", {"answer": ANSWER}))["phase"] == "sealed"
 
 
-async def test_the_official_mcp_client_runs_a_session(own: Any) -> None:
-    sidecar, bundle = own()
-    with sidecar as url:
-        async with streamable_http_client(f"{url}/mcp") as streams, ClientSession(streams[0], streams[1]) as client:
-            await client.initialize()
-            names = {t.name for t in (await client.list_tools()).tools}
+async def official(url: str) -> None:
+    async with streamable_http_client(f"{url}/mcp") as streams, ClientSession(streams[0], streams[1]) as client:
+        await client.initialize()
 
-            async def call(tool: str, arguments: dict[str, Any]) -> Any:
-                result = await client.call_tool(tool, arguments)
-                assert not result.is_error, result.content
-                return json.loads(result.content[0].text)
+        async def call(tool: str, arguments: dict[str, Any]) -> Any:
+            result = await client.call_tool(tool, arguments)
+            assert not result.is_error, result.content
+            return json.loads(result.content[0].text)
 
-            await session(call, names)
-            refused = await client.call_tool(TOOL, {"prepare": 0, "shots": 0})
-            assert refused.is_error
-            assert json.loads(refused.content[0].text)["field"] == "shots"
-    assert verify(bundle).sealed
+        await session(call, {t.name for t in (await client.list_tools()).tools})
+        refused = await client.call_tool(TOOL, {"prepare": 0, "shots": 0})
+        assert refused.is_error
+        assert json.loads(refused.content[0].text)["field"] == "shots"
 
 
-async def test_the_fastmcp_client_runs_a_session(own: Any) -> None:
-    sidecar, bundle = own()
-    with sidecar as url:
-        async with fastmcp.Client(f"{url}/mcp") as client:
+async def fast(url: str) -> None:
+    async with fastmcp.Client(f"{url}/mcp") as client:
 
-            async def call(tool: str, arguments: dict[str, Any]) -> Any:
-                result = await client.call_tool(tool, arguments)
-                return json.loads(result.content[0].text)
+        async def call(tool: str, arguments: dict[str, Any]) -> Any:
+            return json.loads((await client.call_tool(tool, arguments)).content[0].text)
 
-            await session(call, {t.name for t in await client.list_tools()})
-            with pytest.raises(fastmcp.exceptions.ToolError, match='"field":"shots"'):
-                await client.call_tool(TOOL, {"prepare": 0, "shots": 0})
-    assert verify(bundle).sealed
+        await session(call, {t.name for t in await client.list_tools()})
+        with pytest.raises(fastmcp.exceptions.ToolError, match='"field":"shots"'):
+            await client.call_tool(TOOL, {"prepare": 0, "shots": 0})
+        assert (await call("submit_answer", {"answer": ANSWER}))["phase"] == "sealed"
+
+
+async def test_the_official_and_the_fastmcp_client_run_a_session(tmp_path: Path) -> None:
+    with local_sidecar(TASK, tmp_path / "bundle") as url:
+        await official(url)
+        await fast(url)
+    report = verify(tmp_path / "bundle")
+    assert (report.ok, report.sealed, report.jobs) == (True, True, 2)
 
 
 @pytest.fixture
@@ -191,20 +181,26 @@ async def test_a_slow_head_and_a_slow_body_lose_their_connection(monkeypatch: py
     serving = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
-    url = "http://127.0.0.1:{}".format(server.servers[0].sockets[0].getsockname()[1])
+    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
     post = b"POST /v1/notebook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
     for opening in (head, head + b"\r\n" + head, b"", post):
-        begun = time.monotonic()
         await asyncio.to_thread(dribble, url, opening)
-        assert time.monotonic() - begun < 20
+    monkeypatch.setattr(guard, "BODY_S", 20.0)
+    note = b"POST /v1/notebook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 14\r\n\r\n"
+    await asyncio.to_thread(dribble, url, note, b'{"text":"abc"}' + head)  # slow, admitted; then again a head without an end
     server.should_exit = True
     await serving
 
 
-def dribble(url: str, opening: bytes) -> None:
-    """Send `opening`, then a byte now and then, until the other side closes."""
+def dribble(url: str, opening: bytes, later: bytes = b"") -> None:
+    """Send `opening` (and `later`, when its time as a head is long over), then a byte now and then, until the other side closes."""
     with raw(url, opening) as connection:
+        if later:
+            connection.settimeout(1.0)
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+            connection.sendall(later)
         connection.settimeout(0.05)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
@@ -235,17 +231,21 @@ def large_answer() -> bytes:
 
 
 @pytest.mark.parametrize("surface", ["rest", "mcp"])
-async def test_health_is_answered_at_once_while_jobs_run_and_a_large_answer_is_checked(tmp_path: Path, large_answer: bytes, surface: str) -> None:
-    """Measured in processor time, which does not depend on what else the machine does: how long the event loop is held."""
+async def test_health_is_answered_at_once_while_a_large_answer_is_checked(tmp_path: Path, large_answer: bytes, surface: str) -> None:
+    """In processor time, which does not depend on what else the machine does: how long the event loop is held."""
     path, body = "/v1/answer/check", large_answer
     if surface == "mcp":
         path = "/mcp"
-        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_answer","arguments":{"answer":' + large_answer + b"}}}"
+        empty = json.dumps(rpc("check_answer", {"answer": 0})).encode()
+        body = empty.replace(b'"answer": 0', b'"answer":' + large_answer)
     async with laboratory(tmp_path, "surrogate_60q") as lab:
         await lab.call("get_budget")
         await lab.client.post("/v1/experiments/run_readout_cal", json={"states": ["01" * 30], "shots": 20_000})
-        longest = [await longest_hold(lab, path, body) for _ in range(3)]
-    assert min(longest) < 0.2, longest  # a loop that is held is held every time
+        longest = [await longest_hold(lab, path, body) for _ in range(2)]
+    begun = time.process_time()
+    graders.load("surrogate_60q").Answer.model_validate_json(large_answer)
+    validation_s = time.process_time() - begun  # one step of compiled code that holds the interpreter; 0.1 s on a machine of its own
+    assert min(longest) < max(0.2, 2.5 * validation_s), (longest, validation_s)  # a loop that is held is held every time
 
 
 async def longest_hold(lab: Laboratory, path: str, body: bytes) -> float:

@@ -38,7 +38,9 @@ def significant(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return False
     text = value if isinstance(value, str) else repr(value)
-    return len("".join(c for c in text.split("e")[0] if c.isdigit()).strip("0")) >= DIGITS and (not isinstance(value, str) or text.isdigit())
+    return len("".join(c for c in text.split("e")[0] if c.isdigit()).strip("0")) >= DIGITS and (
+        not isinstance(value, str) or text.isdigit()
+    )
 
 
 def secrets_of(lab: Laboratory) -> set[str]:
@@ -69,7 +71,17 @@ async def everything(lab: Laboratory) -> list[bytes]:
         seen.append(str(response.headers.raw).encode() + response.content)
 
     lab.client.event_hooks = {"response": [keep]}
-    for path in ("/healthz", "/openapi.json", "/v1/spec", "/v1/materials", "/v1/notebook", "/v1/budget", "/v1/jobs", "/v1/jobs/none", "/v1/none"):
+    for path in (
+        "/healthz",
+        "/openapi.json",
+        "/v1/spec",
+        "/v1/materials",
+        "/v1/notebook",
+        "/v1/budget",
+        "/v1/jobs",
+        "/v1/jobs/none",
+        "/v1/none",
+    ):
         await lab.client.get(path)
     for material in (await lab.client.get("/v1/materials")).json()["materials"]:
         await lab.client.get(f"/v1/materials/{material['name']}")
@@ -97,7 +109,7 @@ REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("task", [n for n in tasks.names()])
+@pytest.mark.parametrize("task", list(tasks.names()))
 async def test_threat_01_no_answer_holds_a_hidden_value_or_a_seed(tmp_path: Path, task: str) -> None:
     async with laboratory(tmp_path, task) as lab:
         secret = secrets_of(lab)
@@ -118,7 +130,9 @@ async def test_threat_01_no_answer_holds_a_hidden_value_or_a_seed(tmp_path: Path
             assert not any(b in answer for b in binary(lab))
 
 
-async def test_threat_01_a_failing_job_tells_nothing_of_its_traceback(lab: Laboratory, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_threat_01_a_failing_job_tells_nothing_of_its_traceback(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     process = lab.lab.pool._all[0]
     send = process._exchange
 
@@ -139,7 +153,9 @@ async def test_threat_01_the_answer_schema_and_the_code_of_a_refusal_do_not_depe
             spec = (await lab.client.get("/v1/spec")).json()
             del spec["commitment"], spec["spec"]["drive_ghz"]
             wrong = [(await lab.client.post("/v1/answer/check", json={**ANSWER, "t1_us": t})).text for t in (-1.0, 10.0, 1e6)]
-            documents.append((spec, (await lab.client.get("/openapi.json")).json(), wrong, graders.load("transmon_t1").Answer.model_json_schema()))
+            documents.append(
+                (spec, (await lab.client.get("/openapi.json")).json(), wrong, graders.load("transmon_t1").Answer.model_json_schema())
+            )
     assert documents[0] == documents[1]
 
 

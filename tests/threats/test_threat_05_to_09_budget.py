@@ -11,7 +11,7 @@ import pytest
 
 from evidence import verify
 from qtypes.transmon_pulse.experiments import RunPulseSequence
-from tests.sidecar.laboratory import TOOL, Laboratory, reference
+from tests.sidecar.laboratory import TOOL, Laboratory, hold_payloads, reference
 from tests.threats.conftest import SWEEP
 
 pytestmark = pytest.mark.anyio
@@ -48,9 +48,16 @@ async def test_threat_06_noise_is_not_averaged_for_free(lab: Laboratory) -> None
     assert (await lab.used())["shots"] == 300
 
 
-async def test_threat_07_64_parallel_submissions_at_the_edge_never_pass_the_budget(lab: Laboratory) -> None:
+async def test_threat_07_64_parallel_submissions_never_pass_the_budget(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     await lab.halt()
-    answers = await asyncio.gather(*(lab.submit(7000 + i) for i in range(64)))
+    go = hold_payloads(monkeypatch)  # so that all are under way at the same time
+    submitting = asyncio.gather(*(lab.submit(7000 + i) for i in range(64)))
+    for _ in range(2000):
+        await asyncio.sleep(0)
+    assert len(lab.lab._pending) == 5
+    assert (await lab.used())["shots"] == 0
+    go.set()
+    answers = await submitting
     admitted = [a.json() for a in answers if a.status_code == 202]
     refused = [a.json() for a in answers if a.status_code == 409]
     assert len(admitted) == 5

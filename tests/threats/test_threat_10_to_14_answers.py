@@ -42,8 +42,15 @@ def test_threat_10_a_number_that_the_cited_records_do_not_give_is_named(tmp_path
 
 
 @pytest.mark.parametrize("wrong", ["cancelled", "unfinished", "waiting", "another session's", "invented", "a path", "markup"])
-def test_threat_11_a_job_that_is_not_a_completed_job_of_the_session_is_refused_by_the_grader(tmp_path: Path, measured: Measured, wrong: str) -> None:
-    others = {"another session's": "j0001-00c0ffee", "invented": "j9999-12345678", "a path": "../records/" + measured.jobs["sweep"], "markup": HOSTILE[:60]}
+def test_threat_11_a_job_that_is_not_a_completed_job_of_the_session_is_refused_by_the_grader(
+    tmp_path: Path, measured: Measured, wrong: str
+) -> None:
+    others = {
+        "another session's": "j0001-00c0ffee",
+        "invented": "j9999-12345678",
+        "a path": "../records/" + measured.jobs["sweep"],
+        "markup": HOSTILE[:60],
+    }
     cited = [measured.jobs[k] for k in ("reference 0", "reference 1", "sweep")] + [measured.jobs.get(wrong) or others[wrong]]
     verdict = grade_bundle(measured.finish(tmp_path / "b", {**ANSWER, "job_ids": cited}))
     assert verdict.outcome is Outcome.CONTRACT_FAILURE
@@ -62,12 +69,16 @@ async def test_threat_12_nothing_is_measured_after_the_answer(lab: Laboratory) -
 
 
 @pytest.mark.parametrize("closing", ["session_sealed", "answer_submitted", "challenge_revealed"])
-def test_threat_12_a_job_that_was_written_behind_the_end_makes_the_evidence_invalid(tmp_path: Path, measured: Measured, closing: str) -> None:
+def test_threat_12_a_job_that_was_written_behind_the_end_makes_the_evidence_invalid(
+    tmp_path: Path, measured: Measured, closing: str
+) -> None:
     def late(writer: LogWriter) -> None:
         if closing == "answer_submitted":
             (writer.path.parent / "answer.json").write_bytes(b"{}")
         writer.append(closing, {"sha256": "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", "bytes": 2, "reason": "x"})
-        writer.append("job_submitted", {"job_id": "late", "number": 99, "tool": TOOL, "request": {"inline": reference()}, "cost": {"shots": 1.0}})
+        writer.append(
+            "job_submitted", {"job_id": "late", "number": 99, "tool": TOOL, "request": {"inline": reference()}, "cost": {"shots": 1.0}}
+        )
 
     bundle = measured.finish(tmp_path / "b", None, late)
     assert not verify(bundle).ok
@@ -86,7 +97,9 @@ async def test_threat_13_probing_gives_the_same_words_for_every_answer_and_one_s
 def test_threat_14_hostile_text_in_an_answer_is_shown_as_text(tmp_path: Path, measured: Measured) -> None:
     verdict = grade_bundle(measured.finish(tmp_path / "b", {**ANSWER, "job_ids": [HOSTILE[:60], measured.jobs["sweep"]]}))
     page = io.StringIO()
-    show.verdict(Console(file=page, width=300, force_terminal=True, color_system=None), {**verdict.to_json(), "bundle": HOSTILE, "reason": HOSTILE})
+    show.verdict(
+        Console(file=page, width=300, force_terminal=True, color_system=None), {**verdict.to_json(), "bundle": HOSTILE, "reason": HOSTILE}
+    )
     text = page.getvalue()
     assert "[bold red]" in text  # as it was written, not as markup
     for control in ("\x1b]0", "\x1b[2J", "\x07", "\u202e"):
@@ -95,7 +108,14 @@ def test_threat_14_hostile_text_in_an_answer_is_shown_as_text(tmp_path: Path, me
 
 @pytest.mark.anyio
 async def test_threat_14_answers_that_are_bombs_are_refused_before_they_are_built(shared_lab: Laboratory) -> None:
-    bombs = ["[" * 900_000, '{"a":' * 100_000, json.dumps({**ANSWER, "job_ids": [[["x"]]]}), '{"t1_us":' + "9" * 500_000 + "}", '{"t1_us":NaN}', '{"x":"' + "\\u0041" * 150_000 + '"}']
+    bombs = [
+        "[" * 900_000,
+        '{"a":' * 100_000,
+        json.dumps({**ANSWER, "job_ids": [[["x"]]]}),
+        '{"t1_us":' + "9" * 500_000 + "}",
+        '{"t1_us":NaN}',
+        '{"x":"' + "\\u0041" * 150_000 + '"}',
+    ]
     for bomb in bombs:
         response = await shared_lab.client.post("/v1/answer", content=bomb)
         assert response.status_code in (400, 422), response.text[:200]

@@ -31,8 +31,11 @@ def verdict(folder: Path) -> dict[str, Any]:
 
 
 PASS = json.dumps({"outcome": "pass", "reward": 1})
-PLANTED = ["score.json", "reward.txt", "reward.json", "verdict.json", "logs/verifier/reward.txt", "tests/test.sh", "solution/solve.sh", "records/j9999-00000000.npz",
-           "payloads/x.json", "sealed/hint.json", "log.jsonl.bak", "__init__.py", "graders/transmon_t1.py", "sitecustomize.py", "conftest.py"]  # fmt: skip
+PLANTED = [
+    "score.json", "reward.txt", "reward.json", "verdict.json", "logs/verifier/reward.txt", "tests/test.sh", "solution/solve.sh",
+    "records/j9999-00000000.npz", "payloads/x.json", "sealed/hint.json", "log.jsonl.bak", "__init__.py", "graders/transmon_t1.py",
+    "sitecustomize.py", "conftest.py",
+]  # fmt: skip
 
 
 def test_threat_17_planted_files_do_not_change_the_verdict(finished: Path) -> None:
@@ -61,7 +64,7 @@ def test_threat_17_a_link_in_place_of_the_score_is_replaced_and_its_target_kept(
 def swap(path: str, make: Callable[[Path], None]) -> Callable[[Path], None]:
     def do(folder: Path) -> None:
         for found in sorted(folder.glob(path))[:1]:
-            found.unlink()
+            found.rename(folder / "original")
             make(found)
 
     return do
@@ -72,13 +75,21 @@ def big(path: Path) -> None:
         f.truncate(3_000_000_000)  # sparse
 
 
+def bundle_of(path: Path) -> Path:
+    return next(p for p in path.parents if p.name == "bundle")
+
+
+KINDS: dict[str, Callable[[Path], Any]] = {
+    "device": lambda p: p.symlink_to("/dev/zero"), "pipe": os.mkfifo, "folder": lambda p: p.mkdir(), "3 GB": big,
+    "loop": lambda p: p.symlink_to(p), "empty": lambda p: p.write_bytes(b""),
+    "link to the original": lambda p: p.symlink_to(bundle_of(p) / "original"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("path", ["records/*.npz", "answer.json", "sealed/device.json", "log.jsonl"])
-@pytest.mark.parametrize(
-    "make", [lambda p: p.symlink_to("/dev/zero"), os.mkfifo, lambda p: p.mkdir(), big, lambda p: p.symlink_to(p), lambda p: p.write_bytes(b"")],
-    ids=["device", "pipe", "folder", "3 GB", "loop", "empty"],
-)  # fmt: skip
-def test_threat_17_a_file_that_was_swapped_is_a_fault_and_neither_blocks_nor_fills_memory(finished: Path, path: str, make: Callable[[Path], None]) -> None:
-    swap(path, make)(finished)
+@pytest.mark.parametrize("kind", KINDS)
+def test_threat_17_a_file_that_was_swapped_is_a_fault_and_neither_blocks_nor_fills_memory(finished: Path, path: str, kind: str) -> None:
+    swap(path, KINDS[kind])(finished)
     result = grade_bundle(finished, nonce=NONCE)
     assert (result.outcome, result.reward) == (Outcome.INFRASTRUCTURE_FAULT, 0)
 
@@ -96,11 +107,11 @@ async def test_threat_18_requests_are_limited_in_rate(lab: Laboratory, monkeypat
 
 
 @pytest.mark.anyio
-async def test_threat_18_a_thousand_refusals_leave_three_lines_in_the_log(lab: Laboratory) -> None:
+async def test_threat_18_a_flood_of_refusals_leaves_a_line_per_power_of_ten(lab: Laboratory) -> None:
     before = len(lab.events())
-    for _ in range(1000):
+    for _ in range(150):
         await lab.client.get("/v1/none")
-    assert [e.data["total"] for e in lab.events()[before:]] == [10, 100, 1000]
+    assert [e.data["total"] for e in lab.events()[before:]] == [10, 100]
 
 
 @pytest.mark.anyio
@@ -133,7 +144,7 @@ def test_threat_18_a_torn_log_is_graded_by_what_was_acknowledged(finished: Path)
 
 
 @pytest.mark.anyio
-async def test_threat_19_a_worker_holds_no_secret_of_the_sidecar_in_its_environment(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_threat_19_a_worker_holds_no_secret_in_its_environment(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QHARBOR_SUITE_SECRET", "very-secret")
     os.kill(await lab.worker(), signal.SIGKILL)
     assert (await lab.run())["status"] == "completed"
@@ -226,7 +237,13 @@ def test_threat_20_an_edited_line_is_found(finished: Path, position: int) -> Non
     assert grade_bundle(finished, nonce=NONCE).outcome is Outcome.INFRASTRUCTURE_FAULT
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 50_000, b"9" * 5000, b'{"x":1e999}', b'"\\ud800"', b"\xff\xfe", b"null", b'{"seq":0,"time":1,"kind":[],"data":{},"prev":"","hash":""}'])
+GARBAGE = [
+    b"[" * 100_000, b'{"a":' * 50_000, b"9" * 5000, b'{"x":1e999}', b'"\\ud800"', b"\xff\xfe", b"null",
+    b'{"seq":0,"time":1,"kind":[],"data":{},"prev":"","hash":""}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", GARBAGE, ids=range(len(GARBAGE)))
 def test_threat_20_a_log_of_garbage_is_reported_and_never_raised(tmp_path: Path, line: bytes) -> None:
     (tmp_path / "log.jsonl").write_bytes(line + b"\n")
     assert not verify(tmp_path).ok
