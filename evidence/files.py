@@ -34,9 +34,10 @@ def open_plain(path: Path) -> BinaryIO:
 def read_whole(path: Path, limit: int) -> bytes:
     """A plain file of at most `limit` bytes; :class:`EvidenceError` where it is another kind of file or larger, `OSError` as usual."""
     with open_plain(path) as f:
-        if os.fstat(f.fileno()).st_size > limit:
+        size = os.fstat(f.fileno()).st_size
+        if size > limit:
             raise EvidenceError(f"{path.name} is larger than {limit} bytes")
-        return f.read(limit + 1)[:limit]
+        return f.read(size)  # not `limit`: as many bytes as are asked for are allocated
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:

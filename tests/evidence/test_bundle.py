@@ -23,9 +23,17 @@ def session(folder: Path, **more: Any) -> LogWriter:
     truth = Truth.seal(qtype="q", hidden_json='{"t1_us":41.5}', seed=SEED, challenge={"x": [1, 2]}, nonce="n" * 64)
     writer = LogWriter(folder)
     truth.write(folder)
-    opened = {"task": "t", "nonce": truth.nonce, "commitment": truth.commitment, "challenge_commitment": truth.challenge_commitment, "budget": {"shots": 100}}
+    opened = {
+        "task": "t",
+        "nonce": truth.nonce,
+        "commitment": truth.commitment,
+        "challenge_commitment": truth.challenge_commitment,
+        "budget": {"shots": 100},
+    }
     writer.append("session_opened", {**opened, **more})
-    writer.append("job_submitted", {"job_id": "j1", "number": 1, "tool": "run", "request": store_payload(folder, {"a": 1}), "cost": {"shots": 60.0}})
+    writer.append(
+        "job_submitted", {"job_id": "j1", "number": 1, "tool": "run", "request": store_payload(folder, {"a": 1}), "cost": {"shots": 60.0}}
+    )
     writer.append("job_started", {"job_id": "j1", "lab_start_s": 0.0, "lab_end_s": 1.0})
     (folder / "records").mkdir()
     data = pack({"bits": np.arange(10, dtype=np.uint8)})
@@ -57,7 +65,12 @@ def damage_truth(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage, seq",
-    [(damage_record, 3), (lambda f: (f / "records" / "j1.npz").unlink(), 3), (damage_truth, 0), (lambda f: (f / "sealed" / "device.json").unlink(), 0)],
+    [
+        (damage_record, 3),
+        (lambda f: (f / "records" / "j1.npz").unlink(), 3),
+        (damage_truth, 0),
+        (lambda f: (f / "sealed" / "device.json").unlink(), 0),
+    ],
 )
 def test_damage_is_named_by_the_first_event_that_does_not_hold(tmp_path: Path, damage: Any, seq: int) -> None:
     session(tmp_path).close()

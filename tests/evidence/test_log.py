@@ -84,7 +84,7 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_number_that_is_not_finite_is_never_written(tmp_path: Path, value: float) -> None:
     writer = LogWriter(tmp_path)
-    with pytest.raises(ValueError, match="[Oo]ut of range"):
+    with pytest.raises(ValueError, match=r"[Oo]ut of range"):
         writer.append("note", {"x": value})
     writer.append("note", {"x": 1.0})
     writer.close()
