@@ -23,7 +23,7 @@ demo: $(RUNTIME) ## the reference experimentalist runs one task on this machine,
 test: $(DEV) ## lint, import contracts, all tests that need no Docker
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/lint-imports --no-logo >.lint-imports.log 2>&1 || { cat .lint-imports.log; exit 1; }; rm -f .lint-imports.log
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -n 2 $(ARGS)
 
 test-slow: $(DEV) ## the long statistical checks
 	@$(PYTEST) -m slow $(ARGS)

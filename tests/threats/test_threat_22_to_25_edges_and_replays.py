@@ -143,7 +143,7 @@ def test_threat_24_committed_calibrations_hold_no_task_that_a_guesser_passes() -
 
 @pytest.mark.anyio
 async def test_threat_25_a_passing_race_bundle_counts_for_its_own_session_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replayed as another session's it is a fault; the same design in two sessions has one digest by which it is one entry."""
+    """Replayed as another session's it is a fault; the same design in two sessions is known by its one digest."""
     qtype = qtypes.load("logical_circuit_optimizer")
     practice = qtype.practice
 
