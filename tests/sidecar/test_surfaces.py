@@ -18,10 +18,12 @@ import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-import graders
 from evidence import verify
 from qharbor.embedded import local_sidecar
 from tests.sidecar.laboratory import ANSWER, MCP_HEADERS, TASK, TOOL, Laboratory, laboratory, reference, rpc
+
+HANG_S = 2.0
+"""No request may take longer."""
 
 pytestmark = pytest.mark.anyio
 ONLY_REST = {"healthz"}
@@ -232,7 +234,7 @@ def large_answer() -> bytes:
 
 @pytest.mark.parametrize("surface", ["rest", "mcp"])
 async def test_health_is_answered_at_once_while_a_large_answer_is_checked(tmp_path: Path, large_answer: bytes, surface: str) -> None:
-    """In processor time, which does not depend on what else the machine does: how long the event loop is held."""
+    """No step holds the event loop for as long as the whole check takes, nor for 2 s."""
     path, body = "/v1/answer/check", large_answer
     if surface == "mcp":
         path = "/mcp"
@@ -241,27 +243,30 @@ async def test_health_is_answered_at_once_while_a_large_answer_is_checked(tmp_pa
     async with laboratory(tmp_path, "surrogate_60q") as lab:
         await lab.call("get_budget")
         await lab.client.post("/v1/experiments/run_readout_cal", json={"states": ["01" * 30], "shots": 20_000})
-        longest = [await longest_hold(lab, path, body) for _ in range(2)]
-    begun = time.process_time()
-    graders.load("surrogate_60q").Answer.model_validate_json(large_answer)
-    validation_s = time.process_time() - begun  # one step of compiled code that holds the interpreter; 0.1 s on a machine of its own
-    assert min(longest) < max(0.2, 2.5 * validation_s), (longest, validation_s)  # a loop that is held is held every time
+        holds = [await longest_hold(lab, path, body) for _ in range(3)]
+    # Validation is one step of compiled code that holds the interpreter, so a part of the check is felt. A loop that does the check
+    # itself is held for all of it, every time.
+    assert min(held for held, _ in holds) < HANG_S, holds
+    assert min(held / whole for held, whole in holds) < 0.5, holds
 
 
-async def longest_hold(lab: Laboratory, path: str, body: bytes) -> float:
+async def longest_hold(lab: Laboratory, path: str, body: bytes) -> tuple[float, float]:
+    """Longest time until health was answered while the answer was checked, and how long the whole check took, s."""
+    started = time.perf_counter()
     checking = asyncio.create_task(lab.client.post(path, content=body, headers=MCP_HEADERS))
     held = []
     while not checking.done():
-        begun = time.process_time()
+        begun = time.perf_counter()
         assert (await lab.client.get("/healthz")).status_code == 200
         await asyncio.sleep(0.002)
-        held.append(time.process_time() - begun)
+        held.append(time.perf_counter() - begun)
+    whole = time.perf_counter() - started
     response = await checking
     assert response.status_code == 200
     assert b"valid" in response.content
     assert not response.json().get("result", {}).get("isError")
     assert len(held) > 20
-    return max(held)
+    return max(held), whole
 
 
 async def test_a_record_over_a_socket_is_whole(remote: httpx.AsyncClient) -> None:
