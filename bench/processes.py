@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from qharbor.embedded import stop
+
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,12 +68,7 @@ def running(argv: list[str], env: dict[str, str], log: Path) -> Iterator[subproc
     try:
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process)
 
 
 def until_healthy(process: subprocess.Popen[bytes], url: str, log: Path, limit_s: float = 120.0) -> float:

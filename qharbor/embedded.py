@@ -104,12 +104,17 @@ def local_sidecar(task: str, bundle: Path, *, port: int | None = None, seed: int
             time.sleep(0.05)
         yield url
     finally:
-        process.terminate()
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process to end, and kill it if it has not after 15 s."""
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _tail(path: Path, lines: int = 8) -> str:

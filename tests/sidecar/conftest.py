@@ -1,33 +1,17 @@
-"""Laboratories: one in this process, and a sidecar process on loopback."""
+"""Laboratories: those in this process (`fixtures`), and a sidecar process on loopback."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from qharbor.embedded import local_sidecar
-from tests.sidecar.laboratory import TASK, Laboratory, laboratory
+from tests.sidecar.fixtures import anyio_backend, lab, shared_lab
+from tests.sidecar.laboratory import TASK
 
-
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def lab(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Laboratory]:
-    """A fresh laboratory with one worker."""
-    async with laboratory(tmp_path / "bundle") as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-async def shared_lab(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[Laboratory]:
-    """One laboratory for all tests of a module that leave no trace in it."""
-    async with laboratory(tmp_path_factory.mktemp("shared") / "bundle") as opened:
-        yield opened
+__all__ = ["anyio_backend", "lab", "served", "shared_lab"]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,28 +11,12 @@ from typing import Any
 import pytest
 
 from evidence import ANSWER, LogWriter, digest, dumps
-from tests.sidecar.laboratory import Laboratory, laboratory, reference
+from tests.sidecar.fixtures import anyio_backend, lab, shared_lab
+from tests.sidecar.laboratory import laboratory, reference
+
+__all__ = ["anyio_backend", "lab", "shared_lab"]
 
 NONCE = "5" * 64
-
-
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def lab(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Laboratory]:
-    """A fresh laboratory with one worker."""
-    async with laboratory(tmp_path / "bundle") as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-async def shared_lab(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[Laboratory]:
-    """One laboratory for tests that leave no trace in it."""
-    async with laboratory(tmp_path_factory.mktemp("shared") / "bundle") as opened:
-        yield opened
 
 
 @dataclass
@@ -68,15 +52,15 @@ SWEEP = {
 async def measured(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> Measured:
     """Two references, a relaxation sweep, a cancelled and an unfinished job of `transmon_t1`."""
     folder = tmp_path_factory.mktemp("measured") / "bundle"
-    async with laboratory(folder, nonce=NONCE) as lab:
-        jobs = {f"reference {k}": (await lab.run(500, prepare=k))["job_id"] for k in (0, 1)}
-        sweep = (await lab.client.post("/v1/experiments/run_pulse_sequence", json=SWEEP)).json()
-        jobs["sweep"] = (await lab.ended(sweep["job_id"]))["job_id"]
-        await lab.client.get(f"/v1/jobs/{jobs['sweep']}/record")
-        await lab.halt()
+    async with laboratory(folder, nonce=NONCE) as opened:
+        jobs = {f"reference {k}": (await opened.run(500, prepare=k))["job_id"] for k in (0, 1)}
+        sweep = (await opened.client.post("/v1/experiments/run_pulse_sequence", json=SWEEP)).json()
+        jobs["sweep"] = (await opened.ended(sweep["job_id"]))["job_id"]
+        await opened.client.get(f"/v1/jobs/{jobs['sweep']}/record")
+        await opened.halt()
         jobs["cancelled"], jobs["unfinished"], jobs["waiting"] = [
-            (await lab.client.post("/v1/experiments/run_iq_reference", json=reference(100))).json()["job_id"] for _ in range(3)
+            (await opened.client.post("/v1/experiments/run_iq_reference", json=reference(100))).json()["job_id"] for _ in range(3)
         ]
-        await lab.client.get(f"/v1/jobs/{jobs['cancelled']}/wait?timeout_s=0.1")
-        await lab.client.delete(f"/v1/jobs/{jobs['cancelled']}")
+        await opened.client.get(f"/v1/jobs/{jobs['cancelled']}/wait?timeout_s=0.1")
+        await opened.client.delete(f"/v1/jobs/{jobs['cancelled']}")
     return Measured(folder, jobs)
