@@ -68,7 +68,9 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def sidecar_env(task: str, bundle: Path, port: int, *, seed: int | None = None, nonce: str | None = None) -> dict[str, str]:
+def sidecar_env(
+    task: str, bundle: Path, port: int, *, seed: int | None = None, nonce: str | None = None, suite_secret: str | None = None
+) -> dict[str, str]:
     """Environment of a local sidecar process."""
     env = {**os.environ, "QHARBOR_TASK": task, "QHARBOR_OUT": str(bundle), "QHARBOR_HOST": "127.0.0.1", "QHARBOR_PORT": str(port)}
     env["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")) if p)
@@ -76,11 +78,21 @@ def sidecar_env(task: str, bundle: Path, port: int, *, seed: int | None = None, 
         env["QHARBOR_SEED"] = str(seed)
     if nonce is not None:
         env["QHARBOR_NONCE"] = nonce
+    if suite_secret is not None:
+        env["QHARBOR_SUITE_SECRET"] = suite_secret
     return env
 
 
 @contextlib.contextmanager
-def local_sidecar(task: str, bundle: Path, *, port: int | None = None, seed: int | None = None, nonce: str | None = None) -> Iterator[str]:
+def local_sidecar(
+    task: str,
+    bundle: Path,
+    *,
+    port: int | None = None,
+    seed: int | None = None,
+    nonce: str | None = None,
+    suite_secret: str | None = None,
+) -> Iterator[str]:
     """A sidecar process on loopback; gives its URL once it is healthy, stops it on leaving."""
     bundle.mkdir(parents=True, exist_ok=True)
     port = port or free_port()
@@ -89,7 +101,7 @@ def local_sidecar(task: str, bundle: Path, *, port: int | None = None, seed: int
     with errors.open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "sidecar"],
-            env=sidecar_env(task, bundle, port, seed=seed, nonce=nonce),
+            env=sidecar_env(task, bundle, port, seed=seed, nonce=nonce, suite_secret=suite_secret),
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
@@ -149,6 +161,7 @@ def run(
     *,
     out: Path,
     seed: int | None = None,
+    suite_secret: str | None = None,
     timeout_s: float | None = None,
     echo: Callable[[str], None] | None = None,
     phase: Callable[[str], None] = lambda _: None,
@@ -168,7 +181,7 @@ def run(
         phase(f"agent at work ({agent if not command else command[0]})")
         return _run_agent(argv, agent_env(url, work), work, card.limits.wall_s if timeout_s is None else timeout_s, echo)
 
-    return conduct(task, out, act, seed=seed, phase=phase)
+    return conduct(task, out, act, seed=seed, suite_secret=suite_secret, phase=phase)
 
 
 def conduct(
@@ -178,17 +191,19 @@ def conduct(
     *,
     seed: int | None = None,
     nonce: str | None = None,
+    suite_secret: str | None = None,
     phase: Callable[[str], None] = lambda _: None,
 ) -> Trial:
     """A session in `out/bundle` in which `act`, given the laboratory's URL, is the agent; then seal and grade.
 
-    An unsealed session that lies there is taken up again; `nonce` is then its nonce.
+    An unsealed session that lies there is taken up again; `nonce` is then its nonce. `suite_secret` decides the instance of a race,
+    which is the public practice instance without one.
     """
     bundle = out / "bundle"
     nonce = nonce or secrets.token_hex(32)
     started = time.monotonic()
     phase("opening the laboratory")
-    with local_sidecar(task, bundle, seed=seed, nonce=nonce) as url:
+    with local_sidecar(task, bundle, seed=seed, nonce=nonce, suite_secret=suite_secret) as url:
         status = act(url)
         phase("sealing")
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import httpx
 
+import tasks
 from evidence import ANSWER, LOG_NAME, SCORE, Bundle, Event, read_events
 from qharbor import embedded
 from qtypes.contract import Experiment, Query
@@ -56,6 +58,11 @@ class Visitor:
         return "" if reply.status_code == 200 else str(reply.json().get("detail", reply.status_code))
 
 
+def instance(task: str) -> str | None:
+    """A suite secret of its own for each session of a race: else all of them would hold the one public practice instance."""
+    return secrets.token_hex(32) if tasks.load(task).mode == "race" else None
+
+
 def visit(task: str, folder: Path, act: Callable[[Visitor], object], *, nonce: str | None = None) -> embedded.Trial:
     """A session in `folder/bundle` (taken up again if one lies there) in which `act` is the agent; graded."""
 
@@ -64,7 +71,7 @@ def visit(task: str, folder: Path, act: Callable[[Visitor], object], *, nonce: s
             act(visitor)
 
     try:
-        return embedded.conduct(task, folder, agent, nonce=nonce)
+        return embedded.conduct(task, folder, agent, nonce=nonce, suite_secret=None if nonce else instance(task))
     except httpx.HTTPError as exc:
         raise embedded.RunError(f"the laboratory did not answer: {exc}") from exc
 

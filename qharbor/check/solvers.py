@@ -51,7 +51,7 @@ class Kept:
 
 def script(task: str, solver: str, folder: Path) -> embedded.Trial:
     """A solver that is a script of the task, or `nop`."""
-    return embedded.run(task, solver, out=folder)
+    return embedded.run(task, solver, out=folder, suite_secret=sessions.instance(task))
 
 
 def replayed(task: str, kept: Kept, folder: Path) -> embedded.Trial:

@@ -189,7 +189,7 @@ def solver(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     module = importlib.import_module("reference")
-    for name, value in {"RESTARTS": 1, "RESTART_S": 0.0, "SEARCH_S": 1.0, "LAYOUT_S": 0.2, "SYNTHESES": 2}.items():
+    for name, value in {"RESTARTS": 1, "SEARCH_S": 1.0, "LAYOUT_S": 0.2, "SYNTHESES": 2}.items():
         monkeypatch.setattr(module, name, value)
     yield module
     for name in names:
