@@ -10,20 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from qharbor.check.measure import Run
+from results.statistics import wilson
 
 REFERENCE_AT_LEAST = 0.95
 CHEAT_AT_MOST = 0.05
-Z95 = 1.959963984540054
-
-
-def wilson(passed: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson score interval of a proportion (Wilson 1927); `(0, 1)` for no data."""
-    if n == 0:
-        return 0.0, 1.0
-    p, z2 = passed / n, z * z
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def quantile(values: Sequence[float], q: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,10 @@ import pytest
 
 from graders.kit import AnswerModel
 from graders.kit.claims import FACTOR, SHRINK, exaggerate
-from qharbor.check import Run, Store, Unit, answers, measure, plan, plot, summarise, wilson
+from qharbor.check import Run, Store, Unit, answers, measure, plan, plot, summarise
 from qharbor.check.console import said
 from qharbor.check.estimate import UNKNOWN_S, Estimate, words
-from qharbor.check.report import Z95, quantile
+from qharbor.check.report import quantile
 from qharbor.check.solvers import DERIVED, SOLVERS, Kept, NotApplicable
 from tests.qharbor.project import QTYPE, TASK, Project
 
@@ -31,20 +30,6 @@ def check(name: str, margin: float | None, *, gate: bool = True) -> dict[str, An
 
 
 # -- statistics -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("passed, n", [(0, 20), (1, 20), (10, 20), (19, 20), (20, 20), (1, 1), (150, 400)])
-def test_the_bounds_of_a_wilson_interval_solve_its_equation(passed: int, n: int) -> None:
-    share = passed / n
-    for bound in wilson(passed, n):
-        assert abs(share - bound) == pytest.approx(Z95 * math.sqrt(bound * (1 - bound) / n), abs=1e-12)
-
-
-def test_wilson_intervals_of_the_extremes_have_their_closed_form() -> None:
-    z2 = Z95**2
-    assert wilson(0, 20) == pytest.approx((0.0, z2 / (20 + z2)))
-    assert wilson(20, 20) == pytest.approx((20 / (20 + z2), 1.0))
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_quantiles_interpolate() -> None:
