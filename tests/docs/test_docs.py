@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ import pytest
 import typer
 
 from qharbor.cli import app
+from qtypes import QType
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
@@ -114,6 +117,27 @@ def test_examples_marked_run_do_run(page: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, module.__name__, module)  # annotations are resolved in the module of a class
     for block in re.findall(r"```python run\n(.*?)```", page.read_text(), re.DOTALL):
         exec(compile(block, str(page), "exec"), module.__dict__)
+
+
+def test_the_example_of_a_qtype_keeps_the_contract(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "adding-a-qtype.md").read_text()
+    folder = tmp_path / "spin_ramsey"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(re.findall(r"```python run\n(.*?)```", page, re.DOTALL)[0])
+    command = [sys.executable, "-m", "qharbor", "contract", str(folder), "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert len(results) > 15
+    assert [(r["rule"], f["message"]) for r in results for f in r["findings"]] == []
+    assert [r["rule"] for r in results if r["skipped"]] == []
+
+
+def test_every_optional_member_of_a_qtype_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "adding-a-qtype.md").read_text()
+    optional = {n for n, v in vars(QType).items() if not n.startswith("_") and not getattr(v, "__isabstractmethod__", False)}
+    named = {n for n in optional if re.search(rf"`{n}\b", page)}
+    assert optional - named <= {"experiments", "read_profile", "tools"}
 
 
 def test_the_example_of_a_qtype_keeps_the_contract_in_a_request_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
+from typing import get_args
 
 import pytest
 
 from qharbor import scaffold
+from tasks import Layer
 from tests.qharbor.project import QTYPE, ROOT, TASK, Project
 
 MODES = {"pass_fail": TASK, "race": "my_race", "test_case": "my_case"}
@@ -51,6 +54,26 @@ def test_what_is_generated_is_clean(tasks_of_all_modes: Project) -> None:
     ruff = [sys.executable, "-m", "ruff", "check", "--no-cache", "--config", str(ROOT / "pyproject.toml"), *map(str, folders)]
     done = subprocess.run([*ruff, "--exclude", "kit"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_generated_card_names_every_layer_and_what_its_profile_belongs_to(tasks_of_all_modes: Project) -> None:
+    text = (tasks_of_all_modes.root / "tasks" / TASK / "task.toml").read_text()
+    assert next(line for line in text.splitlines() if line.startswith("# of: ")) == "# of: " + ", ".join(get_args(Layer))
+    assert set(tomllib.loads(text)["metadata"]["lab"]["layers"]) <= set(get_args(Layer))
+    home = ROOT / "qharbor" / "templates" / "new"
+    assert all("# of: " + ", ".join(get_args(Layer)) in (home / kind / "task.toml.in").read_text() for kind in ("task", "task_any"))
+
+
+def test_a_card_with_a_field_that_the_profile_no_longer_has_is_named_by_the_contract(project: Project) -> None:
+    project.made("new", "qtype", "changed_qubit")
+    project.made("new", "task", "changed_task", "--qtype", "changed_qubit")
+    card = project.root / "tasks" / "changed_task" / "task.toml"
+    sound = card.read_text()
+    card.write_text(sound.replace("rabi_range_mhz = ", "rabi_band_mhz = "))
+    findings, _ = contract(project, "changed_qubit")
+    card.write_text(sound)
+    assert findings
+    assert all("rabi_band_mhz" in f for f in findings)
 
 
 def test_a_generated_race_is_run_and_scored_on_the_practice_instance(tasks_of_all_modes: Project) -> None:
