@@ -8,6 +8,9 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
+# Bytecode is written at the first import; without it each of the many processes of a test run compiles its libraries again.
+unexport PYTHONDONTWRITEBYTECODE
+
 RUNTIME := .venv/.installed-runtime
 DEV := .venv/.installed-dev
 HARBOR := .venv-harbor/.installed
