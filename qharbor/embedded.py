@@ -95,17 +95,22 @@ def local_sidecar(
 ) -> Iterator[str]:
     """A sidecar process on loopback; gives its URL once it is healthy, stops it on leaving."""
     bundle.mkdir(parents=True, exist_ok=True)
-    port = port or free_port()
-    url = f"http://127.0.0.1:{port}"
     errors = bundle.parent / "sidecar.log"
-    with errors.open("ab") as log:
+    # The socket is bound here and handed down: a port that is only looked up may be another process's by the time it is used, and a client
+    # would then operate the other's laboratory.
+    with socket.socket() as listening, errors.open("ab") as log:
+        listening.bind(("127.0.0.1", port or 0))
+        port = int(listening.getsockname()[1])
+        env = sidecar_env(task, bundle, port, seed=seed, nonce=nonce, suite_secret=suite_secret)
         process = subprocess.Popen(
             [sys.executable, "-m", "sidecar"],
-            env=sidecar_env(task, bundle, port, seed=seed, nonce=nonce, suite_secret=suite_secret),
+            env={**env, "QHARBOR_FD": str(listening.fileno())},
+            pass_fds=(listening.fileno(),),
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
         )
+    url = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + START_S
         while not _healthy(url):

@@ -10,6 +10,7 @@ for _pool in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 import asyncio  # noqa: E402
 import logging  # noqa: E402
 import signal  # noqa: E402
+import socket  # noqa: E402
 import sys  # noqa: E402
 
 import structlog  # noqa: E402
@@ -43,8 +44,15 @@ async def serve(settings: Settings) -> int:
     # SIGUSR1 is the operator's seal: it needs no port and no secret, and the agent cannot send it
     loop.add_signal_handler(signal.SIGUSR1, lambda: sealing.add(asyncio.create_task(lab.seal("sealed by the operator"))))
     (settings.out / "sidecar.pid").write_text(str(os.getpid()))
-    await server.serve()
+    await server.serve(sockets=None if settings.fd is None else [_handed_down(settings.fd)])
     return 0
+
+
+def _handed_down(fd: int) -> socket.socket:
+    """The bound socket of the starting process; workers do not get it."""
+    listening = socket.socket(fileno=fd)
+    listening.set_inheritable(False)
+    return listening
 
 
 def main() -> None:

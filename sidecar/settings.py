@@ -13,7 +13,8 @@ PREFIX = "QHARBOR_"
 class Settings:
     """`QHARBOR_<NAME>` each.
 
-    `task` name of the task; `out` folder of the bundle; `host`, `port` where to listen; `allowed_hosts` names that the Host header may
+    `task` name of the task; `out` folder of the bundle; `host`, `port` where to listen, or `fd` of a
+    bound socket that the starting process hands down; `allowed_hosts` names that the Host header may
     carry (comma-separated); `seed` a developer's switch that makes the device reproducible and marks the bundle; `suite_secret` with
     `instance` makes a device reproducible for the holder of the secret; `nonce` the session nonce where the runner sets it; `workers`
     number of worker processes; `job_timeout_s` after which a job counts as the laboratory's fault.
@@ -23,6 +24,7 @@ class Settings:
     out: Path
     host: str = "127.0.0.1"
     port: int = 8000
+    fd: int | None = None
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "sidecar")
     seed: int | None = None
     suite_secret: str | None = None
@@ -43,12 +45,13 @@ class Settings:
             raise SystemExit(f"{PREFIX}TASK is not set: it names the task this sidecar serves")
         default = cls(task=task, out=Path(get("OUT") or "/evidence"))
         hosts = get("ALLOWED_HOSTS")
-        seed = get("SEED")
+        seed, fd = get("SEED"), get("FD")
         return cls(
             task=task,
             out=default.out,
             host=get("HOST") or default.host,
             port=int(get("PORT") or default.port),
+            fd=int(fd) if fd else None,
             allowed_hosts=tuple(h.strip() for h in hosts.split(",")) if hosts else default.allowed_hosts,
             seed=int(seed) if seed else None,
             suite_secret=get("SUITE_SECRET"),
