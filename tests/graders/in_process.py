@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -91,20 +92,24 @@ def _json(value: Any) -> str:
 
 
 @contextmanager
-def solution(task: str, *names: str) -> Iterator[dict[str, ModuleType]]:
-    """Modules of a task's solution by name; nothing of them is left behind in `sys.modules`."""
-    folder = str(tasks.load(task).folder / "solution")
+def modules_in(folder: Path, *names: str) -> Iterator[dict[str, ModuleType]]:
+    """Modules of a folder by name; nothing of them is left behind in `sys.modules`."""
     before = set(sys.modules)
     hidden = {n: sys.modules.pop(n) for n in names if n in sys.modules}
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(folder))
     try:
         yield {n: importlib.import_module(n) for n in names}
     finally:
-        sys.path.remove(folder)
+        sys.path.remove(str(folder))
         for name in [n for n in sys.modules if n not in before or n in names]:
-            if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
                 del sys.modules[name]
         sys.modules.update(hidden)
+
+
+def solution(task: str, *names: str) -> AbstractContextManager[dict[str, ModuleType]]:
+    """Modules of a task's solution."""
+    return modules_in(tasks.load(task).folder / "solution", *names)
 
 
 def solved(task: str, module: ModuleType, root: bytes) -> Bench:
