@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from graders.kit import AnswerModel, Category, Check, GradedSession, Grader, Job, JobId, Score, Stage, above, below, holds
+from graders.kit import AnswerModel, Category, Check, GradedSession, Job, JobId, Score, Stage, above, below, holds
 from graders.kit.telegraph_t1 import References, Stream, TelegraphFit, fit_telegraph
+from graders.kit.transmon import TransmonGrader, ids, not_recomputable, reference_shots
 
 WINDOWS_S = 3600
 """Number of complete 1 s windows of the lab clock that the cited data must fill."""
@@ -26,7 +27,8 @@ BIND_T1 = 0.06
 BIND_DWELL = 0.25
 BIND_OCCUPANCY = 0.06
 MAX_SHOTS = 900_000
-TOOLS = {"run_pulse_sequence", "run_iq_reference"}
+REFERENCE_WITHIN_S = 60.0
+"""How far outside of the span of the sweeps a reference may lie."""
 
 
 class State(AnswerModel):
@@ -46,43 +48,39 @@ class Answer(AnswerModel):
     job_ids: tuple[JobId, ...] = Field(min_length=1, max_length=40, description="jobs the values rest on: references and relaxation sweeps")
 
 
-class DriftingT1(Grader):
+class DriftingT1(TransmonGrader):
     """See `docs/tasks/drifting_t1.md`."""
 
     task: ClassVar[str] = "drifting_t1"
     Answer: ClassVar[type[AnswerModel]] = Answer
 
-    def recompute(self, session: GradedSession) -> dict[str, Any]:
-        """Nothing is common to all answers: the estimate uses the cited jobs and is made in :meth:`bind`."""
-        return {}
+    def is_sweep(self, job: Job) -> bool:
+        """An interleaved relaxation sweep."""
+        return job.request.is_interleaved() and job.request.relaxation_delays_us() is not None
 
     def bind(self, answer: Answer, session: GradedSession, q: dict[str, Any]) -> list[Check]:
-        cited = [j for j in session.jobs if j.job_id in set(answer.job_ids)]
-        checks = [self.jobs_exist(answer.job_ids, session, TOOLS)]
-        sweeps = [j for j in cited if is_evidence(j)]
-        references = {k: [j for j in cited if j.tool == "run_iq_reference" and j.request.prepare == k] for k in (0, 1)}
-        stream = stream_of(sweeps)
+        cited, own = self.cited(answer.job_ids, session)
+        stream = stream_of(cited.sweeps)
         windows = filled_windows(stream)
         q["windows_s"] = int(windows.size)
-        span = (min((j.lab_start_s for j in sweeps), default=0.0), max((j.lab_end_s for j in sweeps), default=0.0))
-        missing = {"category": Category.MISSING_EVIDENCE}
-        checks.append(
-            above(
-                f"1 s windows with >= {WINDOW_SHOTS} shots at >= {WINDOW_DELAYS} delays", Stage.BIND, int(windows.size), WINDOWS_S,
-                jobs=_ids(sweeps), **missing,
-            )
-        )  # fmt: skip
-        for k in (0, 1):
-            inside = [j for j in references[k] if span[0] - 60.0 <= j.lab_start_s <= span[1] + 60.0]
-            shots = sum(j.request.shots for j in inside)
-            name = f"reference shots of |{k}> within 60 s of the span of the sweeps"
-            checks.append(above(name, Stage.BIND, shots, REFERENCE_SHOTS, jobs=_ids(inside), **missing))
+        start_s, end_s = cited.sweep_span_s()
+
+        def near(job: Job) -> bool:
+            return start_s - REFERENCE_WITHIN_S <= job.lab_start_s <= end_s + REFERENCE_WITHIN_S
+
+        name = f"1 s windows with >= {WINDOW_SHOTS} shots at >= {WINDOW_DELAYS} delays"
+        more = {"jobs": ids(cited.sweeps), "category": Category.MISSING_EVIDENCE}
+        checks = [
+            own,
+            above(name, Stage.BIND, int(windows.size), WINDOWS_S, **more),
+            *reference_shots(cited, REFERENCE_SHOTS, f" within {REFERENCE_WITHIN_S:.0f} s of the span of the sweeps", near),
+        ]
         if not all(c.passed for c in checks):
             # with too little data the regrade is not defined; it is not attempted
-            return [*checks, holds("the statistics can be recomputed from the cited jobs", Stage.BIND, False, **missing)]
-        fit = fit_telegraph(stream, references_of([*references[0], *references[1]]))
+            return [*checks, not_recomputable("the statistics")]
+        fit = fit_telegraph(stream, references_of([*cited.references[0], *cited.references[1]]))
         q["_windows"] = windows
-        return [*checks, *_bound(answer, fit, windows, q, _ids(cited))]
+        return [*checks, *_bound(answer, fit, windows, q, ids(cited.jobs))]
 
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         windows = q.get("_windows")
@@ -111,17 +109,8 @@ def ordered(answer: Answer) -> tuple[State, State]:
     return (a, b) if a.t1_us >= b.t1_us else (b, a)
 
 
-def _ids(jobs: list[Job]) -> tuple[str, ...]:
-    return tuple(j.job_id for j in jobs)
-
-
 def _ratio(a: float, b: float) -> float:
     return float(max(a / b, b / a))
-
-
-def is_evidence(job: Job) -> bool:
-    """An interleaved relaxation sweep."""
-    return job.tool == "run_pulse_sequence" and job.request.is_interleaved() and job.request.relaxation_delays_us() is not None
 
 
 def stream_of(sweeps: list[Job]) -> Stream:

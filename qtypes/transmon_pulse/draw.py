@@ -143,11 +143,13 @@ def _average_t1(hidden: Hidden, rng: np.random.Generator, today: dt.date) -> tup
 def _aliased_ramsey(hidden: Hidden, rng: np.random.Generator, today: dt.date) -> tuple[NotebookEntry, ...]:
     folded = abs(hidden.detuning_mhz - 2.0 * round(hidden.detuning_mhz / 2.0))  # a step of 0.5 us samples at 2 MHz
     fringe = max(0.03, folded + float(rng.normal(0.0, 0.01)))
+    t2 = hidden.t2star_us() * float(rng.uniform(0.5, 0.75))
     return (
         NotebookEntry(
             date=today - dt.timedelta(days=7), author="M. Okafor", title="Ramsey",
             text=f"Ramsey with a step of 0.5 us (0 to 40 us, one drive frequency): a slow fringe of {1e3 * fringe:.0f} kHz, so the drive is"
-            f" on resonance to a fraction of a MHz. T2* about {hidden.t2star_us() * float(rng.normal(1.0, 0.1)):.0f} us.",
-            data={"step_us": 0.5, "fringe_khz": round(1e3 * fringe, 0)},
+            f" on resonance to a fraction of a MHz. T2* = {t2:.1f} us. New infrared filters go in tomorrow; they should help T2*, the"
+            " frequency will not care.",
+            data={"step_us": 0.5, "fringe_khz": round(1e3 * fringe, 0), "t2star_us": round(t2, 1)},
         ),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -42,6 +43,24 @@ class SweepColumn(Part):
     values: tuple[float, ...] = quantity(
         "of the quantity that uses it", "one value per point; all columns have the same length", min_length=1, max_length=MAX_POINTS
     )
+
+
+@dataclass(frozen=True)
+class Fringe:
+    """A Ramsey sweep: drive, swept delay, drive.
+
+    The excited population of a point is `b + Re[a E(t) exp(i (2 pi (delta + offset_mhz) t - turn))]` with t = `delay_us`, delta drive
+    minus qubit in MHz and E the envelope; `a` is complex and depends on `pulses` and the offset, `b` relaxes with T1 where the first
+    pulse is no half turn.
+    """
+
+    delay_us: np.ndarray
+    """Float64 `(points,)`."""
+    turn_rad: np.ndarray
+    """Phase of the second drive minus that of the first, rad, float64 `(points,)`."""
+    offset_mhz: float
+    pulses: tuple[float, ...]
+    """Amplitude and duration in ns of the first, then of the second drive."""
 
 
 class _Run(Experiment):
@@ -210,6 +229,22 @@ class RunPulseSequence(_Run):
         if any(s.op != "drive" or s.amplitude_from or s.phase_from or s.duration_from for s in drives):
             return None
         return self.column(delay, "duration_ns") * 1e-3
+
+    def fringe(self) -> Fringe | None:
+        """The fringe if this is a Ramsey sweep, else None.
+
+        A Ramsey sweep is a drive, a delay taken from a sweep column, a second drive and the measurement; at most the phases of the drives
+        are swept besides.
+        """
+        if [s.op for s in self.steps] != ["drive", "delay", "drive", "measure"] or self.drive_offset_from:
+            return None
+        first, delay, second, _ = self.steps
+        if not delay.duration_from or any(s.amplitude_from or s.duration_from for s in (first, second)):
+            return None
+        return Fringe(
+            self.column(delay, "duration_ns") * 1e-3, self.column(second, "phase_rad") - self.column(first, "phase_rad"),
+            self.drive_offset_mhz, (first.amplitude, first.duration_ns, second.amplitude, second.duration_ns),
+        )  # fmt: skip
 
 
 class RunIqReference(_Run):

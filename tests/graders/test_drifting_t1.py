@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,8 @@ from graders import drifting_t1 as module
 from graders.drifting_t1 import Answer, filled_windows, stream_of, true_statistics
 from graders.kit import Category
 from graders.kit.telegraph_t1 import Stream, fit_telegraph
-from qtypes import load
-from qtypes.contract import Clock, Device
+from tests.graders import transmon_session
 
-QTYPE = load("transmon_pulse")
 CARD = tasks.load("drifting_t1")
 GRADER = graders.load("drifting_t1")
 STEPS = [{"op": "drive", "amplitude": 1.0, "duration_ns": 25.0}, {"op": "delay", "duration_from": "tau_ns"}, {"op": "measure"}]
@@ -28,29 +25,11 @@ SWEEP = [{"name": "tau_ns", "values": [0.0, 20_000.0, 50_000.0, 100_000.0]}]
 ALL = ("ground", "excited", "a", "b")
 
 
-class Session:
-    """What the grader reads of a finished session, shorter than a real one: 600 s of a quickly switching defect."""
+class Session(transmon_session.Session):
+    """Shorter than a real one: 600 s of a quickly switching defect."""
 
     def __init__(self, seed: int = 4) -> None:
-        profile = QTYPE.Profile.model_validate(CARD.profile | {"dwell_far_s": (9.0, 10.0), "dwell_near_s": (6.0, 7.0)})
-        hidden = QTYPE.draw(np.random.default_rng(seed), profile)
-        self.device = Device(QTYPE.spec(hidden, profile), hidden, profile)
-        self.jobs: list[Any] = []
-        self.clock_s = 0.0
-
-    def run(self, job_id: str, tool: str, **request: Any) -> None:
-        experiment = QTYPE.tools()[tool].model_validate_json(json.dumps(request))
-        arrays = {
-            k: a.values for k, a in experiment.run(self.device, Clock(self.clock_s), np.random.default_rng(len(self.jobs))).arrays.items()
-        }
-        end_s = self.clock_s + float(experiment.cost().lab_s)
-        self.jobs.append(
-            SimpleNamespace(job_id=job_id, tool=tool, request=experiment, lab_start_s=self.clock_s, lab_end_s=end_s, arrays=lambda: arrays)
-        )
-        self.clock_s = end_s
-
-    def only(self, *ids: str) -> list[Any]:
-        return [j for j in self.jobs if j.job_id in ids]
+        super().__init__(CARD.profile | {"dwell_far_s": (9.0, 10.0), "dwell_near_s": (6.0, 7.0)}, seed, first_stream=0)
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +71,7 @@ def honest(session: Session) -> dict[str, Any]:
 
 
 def failures(session: Session, answer: dict[str, Any]) -> dict[str, Category]:
-    parsed = Answer.model_validate_json(json.dumps(answer))
-    q = GRADER.recompute(session)
-    checks = [*GRADER.bind(parsed, session, q), *GRADER.score(parsed, session, q, np.random.default_rng(0)).checks]
-    return {c.name: c.category for c in checks if not c.passed and c.gate}
+    return transmon_session.failures(GRADER, session, answer)
 
 
 def changed(answer: dict[str, Any], state: int, **fields: float) -> dict[str, Any]:

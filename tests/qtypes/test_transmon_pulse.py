@@ -317,6 +317,51 @@ def test_a_relaxation_sweep_is_recognised_by_its_structure():
     assert sequence([DRIVE, MEASURE]).relaxation_delays_us() is None
 
 
+def test_a_ramsey_sweep_is_recognised_by_its_structure():
+    half = DRIVE | {"duration_ns": 12.5}
+    sweep = {"tau_ns": [0.0, 1000.0], "phi": [0.5, 1.5]}
+    fringe = sequence([half | {"phase_rad": 0.2}, TAU, half | {"phase_from": "phi"}, MEASURE], sweep, drive_offset_mhz=0.25).fringe()
+    assert fringe.delay_us == pytest.approx([0.0, 1.0])
+    assert fringe.turn_rad == pytest.approx([0.3, 1.3])
+    assert (fringe.offset_mhz, fringe.pulses) == (0.25, (1.0, 12.5, 1.0, 12.5))
+    tau = {"tau_ns": [5.0, 10.0]}
+    for steps in ([half, TAU, MEASURE], [half, TAU, half, TAU, half, MEASURE], [half, TAU, half | {"duration_from": "tau_ns"}, MEASURE]):
+        assert sequence(steps, tau).fringe() is None
+    assert sequence([half, TAU, half, MEASURE], tau | {"f": [0.0, 1.0]}, drive_offset_from="f").fringe() is None
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.7, np.pi / 2])
+def test_offset_and_phase_act_on_a_fringe_with_the_stated_signs(turn):
+    dev = ideal(gamma_phi=0.02, detuning_mhz=-0.3)
+    taus = np.linspace(0.0, 20.0, 81)
+    half = DRIVE | {"duration_ns": 12.5}
+    request = sequence(
+        [half, TAU, half | {"phase_from": "phi"}, MEASURE], {"tau_ns": taus * 1e3, "phi": np.full(81, turn)}, drive_offset_mhz=0.2
+    )
+    f = request.fringe()
+    rate = 0.5 / float(dev.hidden.t1_us(False)) + 0.02
+    # the pulses of finite duration add a fixed delay of 2/pi of one
+    phase = 2 * np.pi * (-0.3 + f.offset_mhz) * (f.delay_us + 0.0159) - f.turn_rad
+    assert exact(dev, request) == pytest.approx(0.5 + 0.5 * np.exp(-rate * taus) * np.cos(phase), abs=6e-3)
+
+
+@pytest.mark.parametrize("white", [0.0, 0.06])
+def test_the_ramsey_envelope_tends_to_its_exponential_and_gaussian_limits(white):
+    """The noise-averaged population of 4000 exact shots against exp(-t/T2) and exp(-(t/T2)^2)."""
+    dev = ideal(gamma_phi=white, quasi_static_khz=0.0 if white else 9.0, background_rate=1e-9)
+    weak = dev.hidden.defect.model_copy(update={"g_khz": 1e-6})
+    hidden = dev.hidden.model_copy(update={"defect": weak})
+    t2, taus = hidden.t2star_us(), np.array([0.0, 5.0, 15.0, 25.0])
+    program = ramsey(taus).program(hidden)
+    noise = np.random.default_rng(2).standard_normal(2000)
+    delta = np.tile(hidden.quasi_static_khz * 1e-3 * np.concatenate((noise, -noise)), (4, 1))
+    slope, offset = physics.z_response(program, delta, np.full_like(delta, float(hidden.gamma1(0.0))), hidden.gamma_phi, hidden.z_eq)
+    contrast = -(slope * hidden.z_eq + offset).mean(axis=1)
+    # the pulses of finite duration take a little of the contrast, the same at all delays
+    assert contrast[0] > 0.998
+    assert contrast / contrast[0] == pytest.approx(np.exp(-((taus / t2) ** (1 if white else 2))), abs=1e-6 if white else 0.03)
+
+
 @pytest.mark.parametrize("story", ["stale_t1", "average_t1", "aliased_ramsey"])
 def test_the_notebook_is_dated_before_today_and_holds_no_truth(story):
     profile = QTYPE.Profile.model_validate({"notebook": story, "detuning_bands_mhz": [[1.6, 1.95]]})
@@ -332,6 +377,7 @@ def test_the_notebook_is_dated_before_today_and_holds_no_truth(story):
         assert hidden.t1_us(True) < data["t1_us"] < hidden.t1_us(False)
     else:
         assert data["fringe_khz"] < 450 < 1000 * abs(hidden.detuning_mhz)
+        assert data["t2star_us"] < 0.76 * hidden.t2star_us()
 
 
 def test_the_public_spec_depends_on_the_nominal_frequency_only():
