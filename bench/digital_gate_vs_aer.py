@@ -3,7 +3,7 @@
     python -m bench.digital_gate_vs_aer [--twirls 20] [--scale 3]
 
 Both sides play the same moments: the public Trotter circuit with every CZ written `scale` times, twirled, with coherent errors,
-depolarising, relaxation and dephasing. CPU time of one process and one thread; building and transpiling the circuits of qiskit is not counted.
+depolarising, relaxation and dephasing. CPU time of one process and one thread; building the circuits of qiskit is not counted.
 """
 
 from __future__ import annotations

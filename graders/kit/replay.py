@@ -59,10 +59,13 @@ class Stream:
             n = min(todo, self.block)
             child = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, self._blocks), pool_size=self.seed.pool_size)
             seed = int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
-            self.drawn = Proportion(self.drawn.failures + self.count(n, seed), self.drawn.shots + n)
+            self._take(n, seed)
             self._blocks += 1
             todo -= n
         return wanted > 0
+
+    def _take(self, shots: int, seed: int) -> None:
+        self.drawn = Proportion(self.drawn.failures + self.count(shots, seed), self.drawn.shots + shots)
 
 
 Estimate = tuple[float, float]

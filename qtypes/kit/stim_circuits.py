@@ -160,6 +160,15 @@ def _dressed(steps: tuple[_Step, ...], noise: PauliNoise, marker: Marker | None,
                 out.append(s.text)
 
 
+def _unrolled(steps: tuple[_Step, ...]) -> Iterator[_Step]:
+    for s in steps:
+        if s.kind == "repeat":
+            for _ in range(s.count):
+                yield from _unrolled(s.body)
+        else:
+            yield s
+
+
 @dataclass(frozen=True)
 class Program:
     """A noiseless circuit. Keep it (it digests itself once) and dress it for each device."""
@@ -194,6 +203,21 @@ class Program:
         """The noisy copy. `marker(tag)` gives the lines that follow a tagged TICK; they may use virtual qubits but never measure."""
         out: list[str] = []
         _dressed(self._steps, noise, marker, out)
+        return stim.Circuit("\n".join(out))
+
+    def dress_cycles(self, noise: Callable[[int], tuple[PauliNoise, Marker | None]]) -> stim.Circuit:
+        """The noisy copy where noise changes from cycle to cycle: `noise(k)` gives the noise and the marker of cycle `k`.
+
+        Cycles are counted from 0 by the time coordinate, i.e. by `SHIFT_COORDS`; REPEAT blocks are written out.
+        """
+        out: list[str] = []
+        now, group = 0, list[_Step]()
+        for step in _unrolled(self._steps):
+            if step.name == "SHIFT_COORDS":
+                _dressed(tuple(group), *noise(now), out)
+                now, group = now + 1, []
+            group.append(step)
+        _dressed(tuple(group), *noise(now), out)
         return stim.Circuit("\n".join(out))
 
     def detections(self, measurements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from qtypes.transmon_multilevel_pulse.device import GAIN_RANGE, NOMINAL_WITHIN_M
 from qtypes.transmon_multilevel_pulse.pulses import raised_cosine
 
 TRAIN = 100
+MAX_SPACING_NS = 8
 COHERENT_NS, COHERENT_BETA = 10, 0.5
 SLOW_DRAG_NS = 20
 
@@ -104,18 +105,24 @@ def phase_coefficient(hidden: Hidden, length: int) -> float:
 
 def _coherent_trains(hidden: Hidden, rng: np.random.Generator, today: dt.date) -> tuple[NotebookEntry, ...]:
     samples = raised_cosine(COHERENT_NS, calibrated(hidden, COHERENT_NS, COHERENT_BETA), COHERENT_BETA, hidden.anharmonicity_nominal_mhz)
-    u = hidden.transmon(0.0).unitary(hidden.line(0.0), RAD_PER_NS * samples)
-    final = np.linalg.matrix_power(u, TRAIN)[:, 0]
-    seen = float(np.sum(np.abs(final[2:]) ** 2)) / TRAIN  # what identical pulses leave outside of the qubit is indeed this little
-    bound = max(1e-5, float(f"{1.5 * seen:.0e}"))
+    transmon = hidden.transmon(0.0)
+    u = transmon.unitary(hidden.line(0.0), RAD_PER_NS * samples)
+    # identical pulses interfere, and at some spacing they leave next to nothing outside of the qubit: the one that a hasty operator likes
+    seen = [
+        float(np.sum(np.abs(np.linalg.matrix_power(np.exp(-1j * transmon.energies() * p)[:, None] * u, TRAIN)[2:, 0]) ** 2)) / TRAIN
+        for p in range(MAX_SPACING_NS + 1)
+    ]
+    spacing = int(np.argmin(seen))
+    bound = max(1e-5, float(f"{1.5 * seen[spacing]:.0e}"))
     return (
         NotebookEntry(
             date=today - dt.timedelta(days=int(rng.integers(8, 15))), author="S. Imai", title="Leakage of the fast pulse",
             text=f"Raised cosine of {COHERENT_NS} ns, DRAG coefficient {COHERENT_BETA}: trains of {TRAIN} identical pi pulses, all on"
-            " the same axis, read with the usual two-state discriminator. The excited fraction at the end follows the fit with T1 within"
+            " the same axis, read with the usual two-state discriminator. Some spacings of the pulses gave untidy trains; with"
+            f" {spacing} ns of idling between them it is clean: the excited fraction at the end follows the fit with T1 within"
             f" {TRAIN * bound:.0e}, so the leakage is below {bound:.0e} per pulse. Good enough; I would expect the same of our pulses of"
             " 8 to 16 ns.",
-            data={"length_ns": COHERENT_NS, "beta": COHERENT_BETA, "pulses": TRAIN, "leakage_below": bound},
+            data={"length_ns": COHERENT_NS, "beta": COHERENT_BETA, "padding_ns": spacing, "pulses": TRAIN, "leakage_below": bound},
         ),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from qtypes import Clock, Device
 from qtypes.transmon_multilevel_pulse import physics
 from qtypes.transmon_multilevel_pulse.device import FULL_SCALE_MHZ, RAD_PER_NS
 from qtypes.transmon_multilevel_pulse.draw import calibrated, phase_coefficient
-from qtypes.transmon_multilevel_pulse.experiments import RunEfSpectroscopy, RunEnvelope, RunIqReference
+from qtypes.transmon_multilevel_pulse.experiments import RunEfSpectroscopy, RunEnvelope, RunIqReference, _Sequencer
 from qtypes.transmon_multilevel_pulse.physics import TWO_PI, Line, Transmon
 from qtypes.transmon_multilevel_pulse.pulses import raised_cosine
 from qtypes.transmon_multilevel_pulse.readout import Levels
@@ -46,8 +46,6 @@ def envelope(points, samples=(0.1 + 0j,), **fields):
 
 def populations(request, hidden, t_s=0.0):
     """Exact populations before the readout, `(points, 4)`; of a random train their mean over the shots."""
-    from qtypes.transmon_multilevel_pulse.experiments import _Sequencer
-
     lab = _Sequencer(request, hidden, t_s)
     return np.array([np.atleast_2d(lab.final(n, p)).mean(axis=0) for n, p in enumerate(request.points)])
 
@@ -208,3 +206,194 @@ def test_the_coarse_step_of_long_pulses_is_as_good_as_the_fine_one(monkeypatch):
     coarse = transmon().unitary(LINE, long, -0.2)
     monkeypatch.setattr(physics, "LONG_NS", 200)
     assert np.abs(coarse - transmon().unitary(LINE, long, -0.2)).max() < 1e-5
+
+
+# Experiments
+
+
+def test_a_device_survives_the_round_trip_through_json():
+    hidden = device().hidden
+    assert QTYPE.Hidden.model_validate_json(hidden.model_dump_json()) == hidden
+
+
+def test_equal_arguments_give_an_equal_record():
+    request = envelope([{"train": [{}], "repeats": 5}, {}], samples=[0.3] * 8, randomise=True, seed=4)
+    a, b = (request.run(device(), Clock(7.0), np.random.default_rng(3)).arrays["iq"].values for _ in range(2))
+    assert np.array_equal(a, b)
+    assert (a.dtype, a.shape) == (np.complex64, (2, 100))
+
+
+@pytest.mark.parametrize("level", range(3))
+def test_a_reference_prepares_its_level(level):
+    levels = RunIqReference(prepare=level, shots=4000).levels(device(2).hidden, 0.0, np.random.default_rng(0))
+    assert (levels == level).mean() > 0.97
+
+
+def test_mapping_pulses_move_their_levels():
+    points = [{"prepare": p, "map": m} for p, m in ((0, "ge"), (1, "ge"), (1, "ef"), (2, "ef"), (0, "ef"))]
+    found = populations(envelope(points), device(1, reset_excited=0.0).hidden)
+    assert found.argmax(axis=1).tolist() == [1, 0, 2, 1, 0]
+    assert found.max(axis=1).min() > 0.97
+
+
+def test_the_spectroscopy_peaks_at_the_anharmonicity():
+    hidden = device(4, offset_mhz=0.3).hidden
+    offsets = hidden.alpha_mhz + 0.3 + np.linspace(-9, 9, 19)
+    request = RunEfSpectroscopy(offsets_mhz=tuple(offsets), amplitude=0.0177 / hidden.gain, duration_ns=200, shots=2000)
+    found = (request.levels(hidden, 0.0, np.random.default_rng(0)) == 2).mean(axis=1)
+    centre = np.sum(offsets * found) / found.sum() - 0.3
+    assert found.max() > 0.9
+    assert centre == pytest.approx(hidden.alpha_mhz, abs=0.2)
+
+
+def test_a_ramsey_fringe_turns_at_the_detuning():
+    hidden = device(0, offset_mhz=0.25, reset_excited=0.0).hidden
+    half = raised_cosine(16, 0.5 / (0.2 * 16 * hidden.gain), 0.5, hidden.alpha_mhz)
+    waits = [0, 1000, 2000, 3000]
+    points = [{"train": [{"padding_ns": w}, {"phase_rad": 2e-3 * np.pi * (0.1 - 0.25) * w}]} for w in waits]
+    at_drive = populations(envelope(points, half), hidden)[:, 1]
+    gamma = 0.5 / hidden.t1_us + 1.0 / hidden.tphi_us
+    expected = 0.5 + 0.5 * np.exp(-gamma * np.array(waits) * 1e-3) * np.cos(2e-3 * np.pi * 0.1 * np.array(waits))
+    assert at_drive == pytest.approx(expected, abs=0.03)
+
+
+def test_a_random_train_is_what_its_published_seeds_say():
+    """Shot by shot with the draws of the request, against products of channels."""
+    hidden = device(5).hidden
+    pulse = raised_cosine(10, 0.5, 0.5, hidden.alpha_mhz)
+    train = [{"phase_rad": 0.4, "padding_ns": 3}, {"scale": 0.5}]
+    request = envelope([{}, {"train": train, "repeats": 3}], pulse, shots=6, randomise=True, padding_max_ns=9, seed=11)
+    g = np.random.default_rng([11, 1])
+    quarter, extra = g.integers(0, 4, (6, 6)), g.integers(0, 10, (6, 6))
+    t, line = hidden.transmon(0.0), hidden.line(0.0)
+    channels = [t.pulse(line, RAD_PER_NS * pulse), t.pulse(line, 0.5 * RAD_PER_NS * pulse)]
+    for shot in range(6):
+        rho = physics.state(hidden.populations())
+        for n in range(6):
+            phase = quarter[shot, n] * np.pi / 2 + (0.4, 0.0)[n % 2]
+            turn, back = physics.rotation(np.array([phase, -phase]))
+            rho = t.free(np.array(float(extra[shot, n] + (3, 0)[n % 2]))) @ turn @ channels[n % 2] @ back @ rho
+        found = _Sequencer(request, hidden, 0.0).final(1, request.points[1])[shot]
+        assert found == pytest.approx(rho[:4], abs=1e-12)
+
+
+def test_random_trains_leak_incoherently_and_identical_ones_do_not():
+    hidden = device(0).hidden
+    pulse = raised_cosine(10, calibrated(hidden, 10, 0.5), 0.5, hidden.anharmonicity_nominal_mhz)
+    leak = coherent_leakage(hidden.transmon(0.0).unitary(hidden.line(0.0), RAD_PER_NS * pulse))
+    request = envelope([{"train": [{}], "repeats": 20}], pulse, randomise=True, shots=2000)
+    assert populations(request, hidden)[0, 2:].sum() / 20 == pytest.approx(leak, rel=0.15)
+    request = envelope([{"train": [{"padding_ns": p}], "repeats": 20} for p in range(9)], pulse)
+    identical = populations(request, hidden)[:, 2:].sum(axis=1) / 20
+    assert identical.min() < 0.1 * leak
+    assert identical.max() > 3.0 * leak
+
+
+def test_the_gain_follows_the_lab_clock():
+    hidden = device(0).hidden
+    assert hidden.line(0.0).gain == hidden.gain
+    assert hidden.line(7200.0).gain != hidden.gain
+    assert abs(hidden.line(7200.0).gain / hidden.gain - 1.0) < 0.01
+
+
+def test_readout_swaps_and_relaxes_levels_one_and_two():
+    clouds = Levels(np.array([0.0, 10.0, 10.0 + 10.0j, 10.0j]), 1.0, 0.06, 0.01)
+    z = clouds.points(np.random.default_rng(0), np.repeat([0, 1, 2], 40_000).reshape(3, -1))
+    nearest = np.abs(z[..., None] - clouds.centres).argmin(axis=-1)
+    assert (nearest[0] == 0).mean() > 0.999
+    assert (nearest[1] == 2).mean() == pytest.approx(0.06, abs=0.006)
+    assert (nearest[2] == 1).mean() == pytest.approx(0.06 + 0.01, abs=0.008)
+
+
+BAD = {
+    "unequal samples": {"waveforms": [{"i": [0.1, 0.1], "q": [0.1]}], "points": [{}]},
+    "no such waveform": {"points": [{"train": [{"waveform": 1}]}]},
+    "sample beyond full scale": {"waveforms": [{"i": [1.1], "q": [0.0]}], "points": [{}]},
+    "too many shots": {"points": [{}] * 100, "shots": 2001},
+    "too many pulses": {"points": [{"train": [{}] * 3, "repeats": 500}]},
+    "too many random pulses": {"points": [{"train": [{}], "repeats": 1000}], "shots": 4001, "randomise": True},
+    "too many different pulses": {"points": [{"train": [{"scale": 0.01 * k}]} for k in range(64)] * 1 + [
+        {"train": [{"scale": -0.01 * k - 0.001} for k in range(64)]}, {"train": [{"scale": 0.9991}, {"scale": 0.9992}]}]},
+    "unknown mapping": {"points": [{"map": "gf"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", BAD.values(), ids=BAD.keys())
+def test_requests_without_sense_are_refused(fields):
+    text = json.dumps({"waveforms": [waveform(np.array([0.1]))], "shots": 100} | fields)
+    with pytest.raises(ValidationError):
+        RunEnvelope.model_validate_json(text)
+
+
+# Replay and notebook
+
+
+def test_a_perfect_slow_gate_has_the_error_of_its_decoherence():
+    """Average error of an idling qubit: t (1/(3 T1) + 1/(3 T_2')) with the rates of a Lindblad qubit, to first order in t."""
+    h = device(1, skew=0.0, imbalance=0.0, offset_mhz=0.0, tau_ns=0.4).hidden
+    samples = raised_cosine(40, calibrated(h, 40, 0.5), 0.5, h.anharmonicity_nominal_mhz)
+    turns = np.linspace(-np.pi, np.pi, 181)
+    i, q = tuple(samples.real), tuple(samples.imag)
+    error = min(GateReplay(h, i, q, z_before_rad=z, z_after_rad=z).error for z in turns)
+    time = 48e-3
+    gamma2 = 0.5 / h.t1_us + 1.0 / h.tphi_us
+    assert error == pytest.approx(time * (1.0 / h.t1_us + 2.0 * gamma2) / 6.0, rel=0.25)
+
+
+def test_leakage_of_a_replay_is_that_of_its_unitary():
+    h = device(0).hidden
+    samples = raised_cosine(10, calibrated(h, 10, 0.5), 0.5, h.anharmonicity_nominal_mhz)
+    gate = GateReplay(h, tuple(samples.real), tuple(samples.imag))
+    assert gate.leakage == pytest.approx(coherent_leakage(gate.unitary), rel=0.02)
+    assert gate.error > gate.leakage
+
+
+def test_a_train_of_gates_depends_on_its_context():
+    """Equal spacings let leakage amplitudes interfere, for better or worse; idling for random times adds them up as populations."""
+    h = device(0, offset_mhz=0.0).hidden
+    samples = raised_cosine(10, calibrated(h, 10, 0.5), 0.5, h.anharmonicity_nominal_mhz)
+    gate = GateReplay(h, tuple(samples.real), tuple(samples.imag))
+    spaced = [gate.train(np.full(19, p))[1] for p in range(9)]
+    random = np.mean([gate.train(np.random.default_rng(k).integers(0, 31, 19))[1] for k in range(30)])
+    assert random == pytest.approx(gate.leakage, rel=0.5)
+    assert min(spaced) < 0.2 * random
+    assert max(spaced) > 2.0 * random
+
+
+def test_virtual_z_of_a_replay_is_a_z_rotation():
+    h = device(0).hidden
+    gate = GateReplay(h, (0.2,) * 8, (0.0,) * 8, z_before_rad=0.3, z_after_rad=-0.5)
+    plain = GateReplay(h, (0.2,) * 8, (0.0,) * 8)
+    after, before = np.exp(-0.5j * np.arange(4)), np.exp(0.3j * np.arange(4))
+    assert np.abs(gate.unitary - after[:, None] * plain.unitary * before).max() < 1e-12
+
+
+def test_the_phase_error_changes_sign_at_its_coefficient():
+    h = device(2).hidden
+    best = phase_coefficient(h, 16)
+    found = []
+    for beta in (best - 0.1, best, best + 0.1):
+        samples = RAD_PER_NS * raised_cosine(16, calibrated(h, 16, beta), beta, h.anharmonicity_nominal_mhz)
+        found.append(phase_error(h.transmon(0.0).unitary(h.line(0.0), samples)))
+    assert abs(found[1]) < 2e-3
+    assert found[0] * found[2] < 0.0
+    assert 0.3 < best < 0.7
+
+
+@pytest.mark.parametrize("story", ["coherent_trains", "slow_drag"])
+def test_the_notebook_tells_what_the_device_does(story):
+    profile = QTYPE.read_profile({"notebook": story})
+    hidden = QTYPE.draw(np.random.default_rng(6), profile)
+    data = QTYPE.notebook(hidden, np.random.default_rng(0), profile, dt.date(2026, 3, 1)).entries[-1].data
+    beta, length = data["beta"], data["length_ns"]
+    amplitude = data.get("amplitude", calibrated(hidden, length, beta))
+    samples = RAD_PER_NS * raised_cosine(length, amplitude, beta, hidden.anharmonicity_nominal_mhz)
+    u = hidden.transmon(0.0).unitary(hidden.line(0.0), samples)
+    if story == "slow_drag":
+        assert coherent_leakage(u) < 1e-5
+        assert abs(u[1, 0]) ** 2 > 0.999
+    else:
+        idle = np.exp(-1j * hidden.transmon(0.0).energies() * data["padding_ns"])
+        final = np.linalg.matrix_power(idle[:, None] * u, data["pulses"])[:, 0]
+        assert np.sum(np.abs(final[2:]) ** 2) / data["pulses"] <= data["leakage_below"]
+        assert data["leakage_below"] < 0.1 * coherent_leakage(u)
