@@ -20,6 +20,8 @@ SHAPES = 32
 TRAINS = (0, 40, 100)
 TRAIN_SHOTS = 8000
 RAMSEY_MHZ = 2.0
+LIMITS = ([-0.25, -1e-3, 0.8, 0.2, -0.15, -0.15], [-0.17, 1e-3, 1.2, 2.0, 0.15, 0.15])
+"""Of anharmonicity and detuning in GHz, gain, response time in ns, skew, imbalance."""
 
 
 def wave(samples: np.ndarray) -> dict[str, list[float]]:
@@ -43,7 +45,7 @@ def rabi_gain(dev: lab.Lab, readout: Readout) -> float:
 
 def detuning(dev: lab.Lab, readout: Readout, gain: float) -> float:
     """Qubit minus nominal drive, MHz: a fringe of the 0-1 transition with the drive set 2 MHz low."""
-    delays = np.arange(0, 1600, 40)
+    delays = np.arange(0, 4000, 100)
     half = wave(cosine(20, 0.25 / gain))
     points = [{"before": [{"padding_ns": int(t)}], "after": [{}], "repeats": 0} for t in delays]
     iq = dev.run("run_envelope", waveforms=[half], points=points, shots=400, detuning_mhz=-RAMSEY_MHZ)["iq"]
@@ -52,9 +54,9 @@ def detuning(dev: lab.Lab, readout: Readout, gain: float) -> float:
     def fringe(t: np.ndarray, f: float, phase: float, c: float, o: float) -> np.ndarray:
         return o + c * np.cos(2 * np.pi * f * t * 1e-3 + phase)
 
-    fits = [curve_fit(fringe, delays, p, p0=(f, 0.3, 0.45, 0.5)) for f in (1.7, 2.0, 2.3)]
-    best = min(fits, key=lambda fit: ((fringe(delays, *fit[0]) - p) ** 2).sum())
-    return float(abs(best[0][0]) - RAMSEY_MHZ)
+    starts = [(f, phase, 0.45, 0.5) for f in np.arange(1.55, 2.5, 0.1) for phase in (0.0, 2.0, 4.0)]
+    fits = [least_squares(lambda x: fringe(delays, *x) - p, start, max_nfev=60) for start in starts]
+    return float(abs(min(fits, key=lambda fit: fit.cost).x[0]) - RAMSEY_MHZ)
 
 
 def anharmonicity(dev: lab.Lab, readout: Readout, nominal: float, offset: float, gain: float) -> float:
@@ -104,7 +106,7 @@ def identify(dev: lab.Lab, readout: Readout, start: Device, rng: np.random.Gener
         first = start.values()
         first[3] = tau
         scale = np.array([1e-3, 1e-4, 1e-2, 0.1, 0.02, 0.02])
-        fits.append(least_squares(misfit, first, x_scale=scale, diff_step=1e-5, loss="soft_l1", max_nfev=12))
+        fits.append(least_squares(misfit, first, x_scale=scale, diff_step=1e-5, loss="soft_l1", max_nfev=12, bounds=LIMITS))
     found = min(fits, key=lambda f: f.cost)
     print(f"misfit per point {2 * found.cost / (3 * len(plays)):.2f}")
     return Device(*found.x.tolist())
