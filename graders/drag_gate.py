@@ -22,6 +22,7 @@ PADDING_NS = 20
 SAME_WAVEFORM = 0.02
 BIND_FACTOR = 2.5
 BIND_ERROR = 2e-4
+BIND_DISTANCE = 1
 ERROR = 1.5e-3
 LEAKAGE = 3e-4
 REPLAYS = 50
@@ -83,8 +84,8 @@ class DragGate(Grader):
         unsupported = {"category": Category.UNSUPPORTED, "jobs": ids}
         return [
             *checks,
-            below("predicted leakage against the trains", Stage.BIND, _distance(answer.predicted_leakage, leak), 1.0, **unsupported),
-            below("predicted error against the trains", Stage.BIND, _distance(answer.predicted_error, missed), 1.0, **unsupported),
+            below("predicted leakage against the trains", Stage.BIND, _distance(answer.predicted_leakage, leak), BIND_DISTANCE, **unsupported),
+            below("predicted error against the trains", Stage.BIND, _distance(answer.predicted_error, missed), BIND_DISTANCE, **unsupported),
         ]
 
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -74,14 +73,13 @@ def main() -> None:
     for name, build, period in jobs:
         if args.only not in (None, name):
             continue
-        start = time.process_time()
         new = certificate(build(), period, args.most)
         old = known.get(name, {})
         known[name] = {
             kind: {**c, "lower": max(c["lower"], old[kind]["lower"])} if kind in old and old[kind]["upper"] == c["upper"] else c
             for kind, c in new.items()
         }  # fmt: skip
-        print(name, {kind: (c["lower"], c["upper"]) for kind, c in known[name].items()}, f"{time.process_time() - start:.1f} s", flush=True)
+        print(name, {kind: (c["lower"], c["upper"]) for kind, c in known[name].items()}, flush=True)
         FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
