@@ -81,11 +81,11 @@ class DragGate(Grader):
             return [*checks, holds("the references tell three levels apart", Stage.BIND, False, **missing)]
         leak, missed = _slopes(np.array(pulses), iq, levels)
         q.update(leakage_per_gate=leak, missed_flips_per_gate=missed)
-        unsupported = {"category": Category.UNSUPPORTED, "jobs": ids}
+        more = {"category": Category.UNSUPPORTED, "jobs": ids}
         return [
             *checks,
-            below("predicted leakage against the trains", Stage.BIND, _distance(answer.predicted_leakage, leak), BIND_DISTANCE, **unsupported),
-            below("predicted error against the trains", Stage.BIND, _distance(answer.predicted_error, missed), BIND_DISTANCE, **unsupported),
+            below("predicted leakage against the trains", Stage.BIND, _distance(answer.predicted_leakage, leak), BIND_DISTANCE, **more),
+            below("predicted error against the trains", Stage.BIND, _distance(answer.predicted_error, missed), BIND_DISTANCE, **more),
         ]
 
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:

@@ -58,7 +58,7 @@ def meaning(circuit: Any, boxes: tuple[tuple[float, ...], ...]) -> Floats:
 
     model = physics.NoiseModel.ideal(N_QUBITS, COUPLERS, boxes)
     tensor = physics.evolve(model, compiling.plain(circuit), circuit.touched, BOX_QUBITS)
-    return physics.populations(model, tensor, circuit.touched, 0.0)[0]
+    return np.asarray(physics.populations(model, tensor, circuit.touched, 0.0)[0])
 
 
 @lru_cache(maxsize=4096)
