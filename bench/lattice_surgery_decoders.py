@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from evidence import Bundle
+from graders.kit.decoding import Deadline
 from graders.lattice_surgery_cnot import (
     CNOT_EACH_LIMIT,
     CNOT_MEAN_LIMIT,
     DECODE_BUDGET_S,
     MEMORY_LIMIT,
-    Deadline,
     errors,
     replay,
     targets,

@@ -1,66 +1,26 @@
 """A lattice-surgery job end to end through the laboratory, against stim sampling the same noisy circuit: CPU time per job.
 
-`python -m bench.lattice_surgery_job`. The laboratory side is everything that a job costs: validation, admission, events with their digests,
-the noisy circuit of the device, sampling, the record as a file with its digest, and its transfer to the client, which checks it; that is
-the CPU time of the sidecar, of its worker and of the client. The alternative compiles and samples the ready noisy circuit. Both take turns.
+`python -m bench.lattice_surgery_job`. What is counted on either side: `bench/stim_job.py`.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import tempfile
-import time
-from pathlib import Path
-
 import numpy as np
 
-import lab
 import qtypes
-from bench.processes import cpu_s, environment, free_port, running, until_healthy
-from qtypes.kit.stim_circuits import sample_measurements
+from bench import stim_job
 from qtypes.surface_code_lattice_surgery import circuits
 from qtypes.surface_code_lattice_surgery.device import MAX_SHOTS, Profile
 from qtypes.surface_code_lattice_surgery.physics import noisy
 
-GOAL = 1.5
 CONFIG = "z"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=15)
-    parser.add_argument("--shots", type=int, default=MAX_SHOTS)
-    arguments = parser.parse_args()
+    given = stim_job.arguments(__doc__, jobs=15, shots=MAX_SHOTS)
     hidden = qtypes.load("surface_code_lattice_surgery").draw(np.random.default_rng(1), Profile())
     circuit = noisy(circuits.cnot(CONFIG, (0, 0)), hidden, 0.0)
-    raw, inside, client_s = [], [], []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        port, log = free_port(), folder / "log"
-        url = f"http://127.0.0.1:{port}"
-        more = {"QHARBOR_TASK": "lattice_surgery_cnot", "QHARBOR_OUT": str(folder / "bundle"), "QHARBOR_PORT": str(port)}
-        sidecar = running([sys.executable, "-m", "bench.submit_variant", "group"], environment(**more, QHARBOR_WORKERS="1"), log)
-        with sidecar as process, lab.connect(url, progress=False) as device:
-            until_healthy(process, f"{url}/healthz", log)
-            device.run("run_cnot", config=CONFIG, shots=1)  # starts the worker, writes and digests the noiseless circuit
-            for k in range(arguments.jobs):
-                start = time.process_time()
-                bits = sample_measurements(circuit, arguments.shots, k)
-                raw.append(time.process_time() - start)
-                before, start = cpu_s(process.pid), time.process_time()
-                record = device.run("run_cnot", config=CONFIG, shots=arguments.shots)
-                client_s.append(time.process_time() - start)
-                inside.append(cpu_s(process.pid) - before)
-                if record["meas"].shape != bits.shape:
-                    raise RuntimeError(f"the record has shape {record['meas'].shape}, raw sampling {bits.shape}")
-    per_job, alternative = float(np.mean(inside) + np.mean(client_s)), float(np.mean(raw))
-    print(f"run_cnot, {arguments.shots} shots, record of {bits.nbytes / 1e6:.2f} MB, mean of {arguments.jobs} jobs")
-    parts = f"sidecar and worker {np.mean(inside) * 1e3:.1f}, client {np.mean(client_s) * 1e3:.1f}"
-    print(f"  through the laboratory   CPU {per_job * 1e3:7.1f} ms ({parts})")
-    print(f"  stim sampling alone      CPU {alternative * 1e3:7.1f} ms")
-    ratio = per_job / alternative
-    print(f"goal: ratio at most {GOAL}: {'met' if ratio <= GOAL else 'MISSED'} ({ratio:.2f})")
+    stim_job.compare("lattice_surgery_cnot", "run_cnot", {"config": CONFIG}, circuit, jobs=given.jobs, shots=given.shots)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
-from collections.abc import Callable
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -19,8 +17,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import qutip
 
+from bench.processes import timed
 from qtypes.transmon_pulse.physics import Program, z_response
 
+REPEATS = 3
+"""The shortest of so many CPU times counts."""
 GOAL = 10.0
 OMEGA_MHZ, GAMMA_PHI, POPULATION = 20.0, 0.01, 0.08
 STEPS = ((True, 0.0, 0.0125), (False, 0.0, 20.0), (True, 1.2, 0.0125))
@@ -53,16 +54,6 @@ def mesolve(delta: np.ndarray, gamma1: np.ndarray, rtol: float, atol: float) -> 
     return out
 
 
-def timed(run: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
-    """Result and the shortest of three CPU times in s."""
-    best = np.inf
-    for _ in range(3):
-        start = time.process_time()
-        result = run()
-        best = min(best, time.process_time() - start)
-    return result, best
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shots", type=int, default=60, help="shots of the comparison")
@@ -71,14 +62,14 @@ def main() -> None:
     rng = np.random.default_rng(1)
     delta, gamma1 = 0.4 + 0.01 * rng.standard_normal(args.shots), rng.uniform(0.01, 0.05, args.shots)
     tight = mesolve(delta, gamma1, 1e-11, 1e-13)
-    reference, cpu_q = timed(lambda: mesolve(delta, gamma1, 1e-8, 1e-10))
-    result, cpu_o = timed(lambda: ours(delta, gamma1))
+    reference, cpu_q = timed(lambda: mesolve(delta, gamma1, 1e-8, 1e-10), REPEATS)
+    result, cpu_o = timed(lambda: ours(delta, gamma1), REPEATS)
     print(f"qutip mesolve: {1e3 * cpu_q / args.shots:8.3f} ms per shot, error {np.abs(reference - tight).max():.1e}")
     print(f"ours:          {1e3 * cpu_o / args.shots:8.3f} ms per shot, error {np.abs(result - tight).max():.1e}")
     ratio = cpu_q / cpu_o
     print(f"ratio at equal work ({args.shots} shots): {ratio:.0f}; goal {GOAL:.0f}: {'met' if ratio >= GOAL else 'missed'}")
     many_d, many_g = 0.4 + 0.01 * rng.standard_normal(args.batch), rng.uniform(0.01, 0.05, args.batch)
-    _, cpu_b = timed(lambda: ours(many_d, many_g))
+    _, cpu_b = timed(lambda: ours(many_d, many_g), REPEATS)
     per_shot = cpu_b / args.batch
     print(f"ours, {args.batch} shots: {1e6 * per_shot:.3f} us per shot; ratio per shot {cpu_q / args.shots / per_shot:.0f}")
 

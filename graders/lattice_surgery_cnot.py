@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
+from graders.kit import decoding
 from graders.kit.base import AnswerModel, Grader
 from graders.kit.checks import Category, Check, Score, Stage, below, holds
+from graders.kit.decoding import Deadline, OverTime, decoded
 from graders.kit.replay import Criterion, Proportion, Settled, Stream, per_cycle, rate, settle
 from graders.kit.session import GradedSession, Job
-from lab.conventions import MatchingGraph, ModelRefused, decode, read_graph
+from lab.conventions import MatchingGraph
 from qtypes.contract import Device
 from qtypes.kit.stim_circuits import Program, sample_detections
 from qtypes.seeds import child
@@ -101,55 +101,16 @@ def targets() -> tuple[Target, ...]:
     return memories + tuple(Target("cnot", c, circuits.cnot(c, (0, 0))) for c in circuits.CONFIGS)
 
 
-class OverTime(Exception):
-    """Decoding used up its time."""
-
-
-class Deadline:
-    """Processor time, which a busy machine does not change, shared by all decoding of one answer."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.process_time() + seconds
-
-    def check(self) -> None:
-        if time.process_time() > self._end:
-            raise OverTime
-
-
-def failures(matcher: Any, detections: np.ndarray, flips: np.ndarray, deadline: Deadline, block: int = 2_000) -> int:
-    """Shots in which any observable is predicted wrongly. Small blocks, so that a slow graph meets the deadline."""
-    wrong = 0
-    for k in range(0, len(detections), block):
-        deadline.check()
-        wrong += int((decode(matcher, detections[k : k + block]) != flips[k : k + block]).any(axis=1).sum())
-    return wrong
-
-
-@lru_cache(maxsize=16)
-def _graph(text: str, n_detectors: int, n_observables: int) -> MatchingGraph:
-    """Binding and scoring read the same text."""
-    return read_graph(text, n_detectors=n_detectors, n_observables=n_observables)
-
-
 def read_models(answer: Answer) -> tuple[dict[str, MatchingGraph], list[Check]]:
     """CANON of every model, and one check each."""
-    graphs, checks = {}, []
-    for t in targets():
-        name, note = f"{t.name} is a model that CANON takes", ""
-        try:
-            graphs[t.name] = _graph(t.text(answer), t.program.n_detectors, t.program.n_observables)
-        except ModelRefused as exc:
-            note = f"{exc.reason}: {exc.detail}"
-        category = Category.RESOURCE if note.startswith(("bytes", "terms", "edges", "repeat")) else Category.SCHEMA
-        checks.append(holds(name, Stage.BIND, not note, category=category, note=note))
-    return graphs, checks
+    return decoding.read_models({t.name: (t.text(answer), t.program) for t in targets()})
 
 
 def _counter(program: Program, device: Device, lab_s: float, matcher: Any, deadline: Deadline) -> Callable[[int, int], int]:
     circuit = noisy(program, device.hidden, lab_s)
 
     def count(shots: int, seed: int) -> int:
-        return failures(matcher, *sample_detections(circuit, shots, seed), deadline)
+        return int(decoded(matcher, *sample_detections(circuit, shots, seed), deadline).sum())
 
     return count
 
@@ -237,15 +198,14 @@ class LatticeSurgeryCnot(Grader):
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         graphs, model_checks = read_models(answer)
         if not all(c.passed for c in model_checks):
-            refused = "a model was refused, see above"
-            return Score([holds("fresh shots were decoded", Stage.SCORE, False, category=Category.SCHEMA, note=refused)])
+            return decoding.not_decoded()
         seed, deadline = np.random.SeedSequence(int(rng.integers(0, 2**63))), Deadline(DECODE_BUDGET_S)
         try:
             settled = replay(graphs, session.device, q["_lab_s"], seed, deadline)
             recorded = self._recorded(graphs, session, deadline)
         except OverTime:
             note = f"decoding took more than {DECODE_BUDGET_S:g} s; an answer near the size of the true model takes a few"
-            return Score([holds("fresh shots were decoded in time", Stage.SCORE, False, category=Category.RESOURCE, note=note)])
+            return decoding.too_slow(note)
         checks = [
             below(s.criterion.name, Stage.SCORE, s.value, s.criterion.limit, stderr=s.stderr, note=s.note, gate=_gates(s)) for s in settled
         ]
@@ -267,7 +227,7 @@ class LatticeSurgeryCnot(Grader):
         request = job.request
         assert isinstance(request, SurgeryExperiment)  # `fits` saw to it
         detections, flips = request.program().detections(job.arrays()["meas"][:RECORDED_SHOTS])
-        found = Proportion(failures(graph.matching(), detections, flips, deadline), len(detections))
+        found = Proportion(int(decoded(graph.matching(), detections, flips, deadline).sum()), len(detections))
         name = f"{target.name} on the last own record, failures per shot"
         return Check(name, Stage.SCORE, True, found.value, stderr=found.stderr, gate=False, jobs=(job.job_id,), note="information only")
 

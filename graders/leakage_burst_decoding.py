@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from graders.kit import decoding
 from graders.kit.base import AnswerModel, Grader
 from graders.kit.checks import Category, Check, Score, Stage, below, holds
-from graders.kit.memory import BLOCK, Deadline, OverTime, averaged_graph, decoded, read_model
+from graders.kit.decoding import BLOCK, Deadline, OverTime, averaged_graph, decoded
 from graders.kit.paired import JointStream, error_per_cycle, ratio_criterion
 from graders.kit.replay import settle
 from graders.kit.session import GradedSession, Job
@@ -110,21 +110,15 @@ class Router:
         return wrong
 
 
-@lru_cache(maxsize=64)
-def _graph(text: str) -> MatchingGraph:
-    return read_model(text, PROGRAM)
-
-
 def read_models(answer: Answer) -> tuple[dict[str, MatchingGraph], Check]:
     """CANON of all models, and one check."""
     graphs, note = {}, ""
     for m in answer.models:
         try:
-            graphs[m.name] = _graph(m.dem)
+            graphs[m.name] = decoding.read_model(m.dem, PROGRAM)
         except ModelRefused as exc:
             note = note or f"{exc.reason}: model {m.name}: {exc.detail}"
-    category = Category.RESOURCE if note.startswith(("bytes", "terms", "edges", "repeat")) else Category.SCHEMA
-    return graphs, holds("all models are such that CANON takes", Stage.BIND, not note, category=category, note=note)
+    return graphs, decoding.taken("all models are such that CANON takes", note)
 
 
 def separated(starts_s: list[float]) -> int:
@@ -166,8 +160,7 @@ class LeakageBurstDecoding(Grader):
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         graphs, taken = read_models(answer)
         if not taken.passed:
-            refused = "a model was refused, see above"
-            return Score([holds("fresh shots were decoded", Stage.SCORE, False, category=Category.SCHEMA, note=refused)])
+            return decoding.not_decoded()
         router, deadline = Router(answer, graphs), Deadline(DECODE_BUDGET_S)
         fresh = mixture(PROGRAM, session.device.hidden, layout(DISTANCE), ROUNDS, 60.0 * SCORING_MINUTES)
         average = averaged_graph(fresh.circuits, fresh.weights, N_DETECTORS).matching()
@@ -185,7 +178,7 @@ class LeakageBurstDecoding(Grader):
             on_record = self._on_record(router, q)
         except OverTime:
             note = f"decoding took more than {DECODE_BUDGET_S:g} s of processor time; an ordinary answer takes about 20"
-            return Score([holds("fresh shots were decoded in time", Stage.SCORE, False, category=Category.RESOURCE, note=note)])
+            return decoding.too_slow(note)
         check = below(RATIO, Stage.SCORE, result.value, RATIO_LIMIT, stderr=result.stderr, note=result.note)
         errors = [error_per_cycle(stream.drawn.rate(k), ROUNDS) for k in (0, 1)]
         quantities = {

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
+from graders.kit import decoding
 from graders.kit.base import AnswerModel, Grader, JobId
 from graders.kit.checks import Category, Check, Score, Stage, below, holds
-from graders.kit.memory import Deadline, OverTime, decoded, read_model, true_graph
+from graders.kit.decoding import Deadline, OverTime, decoded, predicted_rates, true_graph
 from graders.kit.paired import JointStream, error_per_cycle, ratio_criterion
 from graders.kit.replay import settle
 from graders.kit.session import GradedSession, Job
-from lab.conventions import MatchingGraph, ModelRefused
+from lab.conventions import MatchingGraph
 from qtypes.contract import Device
 from qtypes.kit.rotated_code import Basis
 from qtypes.kit.stim_circuits import Program, sample_detections
@@ -57,23 +57,9 @@ def scored_program(basis: Basis) -> Program:
     return program(DISTANCE, 0, 0, DISTANCE, DISTANCE, basis, ROUNDS)
 
 
-@lru_cache(maxsize=8)
-def _graph(text: str, basis: Basis) -> MatchingGraph:
-    return read_model(text, scored_program(basis))
-
-
 def read_models(answer: Answer) -> tuple[dict[Basis, MatchingGraph], list[Check]]:
     """CANON of both models, and one check each."""
-    graphs, checks = {}, []
-    for basis in BASES:
-        note = ""
-        try:
-            graphs[basis] = _graph(answer.text(basis), basis)
-        except ModelRefused as exc:
-            note = f"{exc.reason}: {exc.detail}"
-        category = Category.RESOURCE if note.startswith(("bytes", "terms", "edges", "repeat")) else Category.SCHEMA
-        checks.append(holds(f"{basis} is a model that CANON takes", Stage.BIND, not note, category=category, note=note))
-    return graphs, checks
+    return decoding.read_models({b: (answer.text(b), scored_program(b)) for b in BASES})
 
 
 def stream(
@@ -96,11 +82,7 @@ def chi2_per_detector(graph: MatchingGraph, detections: np.ndarray) -> float:
 
     1 for a perfect graph; a few for CANON of the true noise, which drops labels that lose.
     """
-    contrast = np.ones(graph.n_detectors)
-    for side in (0, 1):
-        used = graph.ends[:, side] >= 0
-        np.multiply.at(contrast, graph.ends[used, side], 1 - 2 * graph.p[used])
-    expected = np.clip((1 - contrast) / 2, 1e-6, 0.5)
+    expected = np.clip(predicted_rates(graph), 1e-6, 0.5)
     found = np.unpackbits(detections, axis=1, count=graph.n_detectors, bitorder="little").mean(axis=0)
     return float(np.mean((found - expected) ** 2 / (expected * (1 - expected) / len(detections))))
 
@@ -139,8 +121,7 @@ class MemoryDecoderCalibration(Grader):
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         graphs, model_checks = read_models(answer)
         if not all(c.passed for c in model_checks):
-            refused = "a model was refused, see above"
-            return Score([holds("fresh shots were decoded", Stage.SCORE, False, category=Category.SCHEMA, note=refused)])
+            return decoding.not_decoded()
         seed, deadline = np.random.SeedSequence(int(rng.integers(0, 2**63))), Deadline(DECODE_BUDGET_S)
         streams = [stream(graphs[b], session.device, b, q["_lab_s"], seed, deadline) for b in BASES]
         single = [ratio_criterion(f"ratio, basis {b}", (b,), ROUNDS, RATIO_LIMIT) for b in BASES]
@@ -148,7 +129,7 @@ class MemoryDecoderCalibration(Grader):
             (result,) = settle(streams, [ratio_criterion(RATIO, BASES, ROUNDS, RATIO_LIMIT)])
         except OverTime:
             note = f"decoding took more than {DECODE_BUDGET_S:g} s of processor time; an ordinary answer takes about 10"
-            return Score([holds("fresh shots were decoded in time", Stage.SCORE, False, category=Category.RESOURCE, note=note)])
+            return decoding.too_slow(note)
         checks = [below(RATIO, Stage.SCORE, result.value, RATIO_LIMIT, stderr=result.stderr, note=result.note)]
         for criterion, s in zip(single, streams, strict=True):
             value, stderr = criterion.estimate([s.drawn])

@@ -4,21 +4,21 @@ the grader makes from the hidden noise: the true model, and the best one in whic
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
 import stim
 from pydantic import Field
 
+from graders.kit import decoding
 from graders.kit.base import AnswerModel, Grader
-from graders.kit.checks import Category, Check, Score, Stage, above, below, holds
+from graders.kit.checks import Category, Check, Score, Stage, above, below
+from graders.kit.decoding import Deadline, OverTime, decoded, predicted_rates
 from graders.kit.paired import Joint, JointStream, error_per_cycle, ratio_criterion
 from graders.kit.replay import Settled, settle
 from graders.kit.session import GradedSession, Job
-from lab.conventions import MatchingGraph, ModelRefused, decode, read_graph, unpack_bits
+from lab.conventions import MatchingGraph, read_graph, unpack_bits
 from qtypes.kit.rotated_code import Basis
 from qtypes.kit.stim_circuits import Program, sample_detections
 from qtypes.rydberg_multitarget_surface_code import circuits
@@ -62,30 +62,6 @@ class Answer(AnswerModel):
         return self.Z if basis == "Z" else self.X
 
 
-class OverTime(Exception):
-    """Decoding used up its time."""
-
-
-class Deadline:
-    """Processor time, which a busy machine does not change, shared by all decoding of one answer."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.process_time() + seconds
-
-    def check(self) -> None:
-        if time.process_time() > self._end:
-            raise OverTime
-
-
-def wrong(matcher: Any, detections: np.ndarray, flips: np.ndarray, deadline: Deadline, block: int = 2_000) -> np.ndarray:
-    """`(n_shots,)` bool: the observable is predicted wrongly. Small blocks, so that a slow graph meets the deadline."""
-    parts = []
-    for k in range(0, len(detections), block):
-        deadline.check()
-        parts.append((decode(matcher, detections[k : k + block]) != flips[k : k + block]).any(axis=1))
-    return np.concatenate(parts)
-
-
 def matchable(circuit: stim.Circuit) -> stim.DetectorErrorModel:
     """The model of a circuit, each error split into components of at most two detectors; an error that cannot be split is left out."""
     kept = stim.DetectorErrorModel()
@@ -101,25 +77,9 @@ def true_graph(basis: Basis, hidden: Hidden) -> MatchingGraph:
     return read_graph(matchable(noisy(circuits.memory(basis, ROUNDS), hidden)))
 
 
-@lru_cache(maxsize=8)
-def _graph(text: str, n_detectors: int, n_observables: int) -> MatchingGraph:
-    """Binding and scoring read the same text."""
-    return read_graph(text, n_detectors=n_detectors, n_observables=n_observables)
-
-
 def read_models(answer: Answer) -> tuple[dict[Basis, MatchingGraph], list[Check]]:
     """CANON of both models, and one check each."""
-    graphs: dict[Basis, MatchingGraph] = {}
-    checks = []
-    for basis in BASES:
-        program, note = circuits.memory(basis, ROUNDS), ""
-        try:
-            graphs[basis] = _graph(answer.text(basis), program.n_detectors, program.n_observables)
-        except ModelRefused as exc:
-            note = f"{exc.reason}: {exc.detail}"
-        category = Category.RESOURCE if note.startswith(("bytes", "terms", "edges", "repeat")) else Category.SCHEMA
-        checks.append(holds(f"{basis} is a model that CANON takes", Stage.BIND, not note, category=category, note=note))
-    return graphs, checks
+    return decoding.read_models({b: (answer.text(b), circuits.memory(b, ROUNDS)) for b in BASES})
 
 
 def _counter(program: Program, hidden: Hidden, matchers: list[Any], deadline: Deadline) -> Callable[[int, int], np.ndarray]:
@@ -127,7 +87,7 @@ def _counter(program: Program, hidden: Hidden, matchers: list[Any], deadline: De
 
     def count(shots: int, seed: int) -> np.ndarray:
         detections, flips = sample_detections(circuit, shots, seed)
-        return np.stack([wrong(m, detections, flips, deadline) for m in matchers], axis=1)
+        return np.stack([decoded(m, detections, flips, deadline) for m in matchers], axis=1)
 
     return count
 
@@ -147,14 +107,6 @@ def replay(
         ratio_criterion("error per cycle / that of independent errors, mean of both bases", names, ROUNDS, INDEPENDENT_LIMIT, 0, 2),
     ]
     return settle(list(streams.values()), criteria), {b: s.drawn for b, s in streams.items()}
-
-
-def predicted_rates(graph: MatchingGraph) -> np.ndarray:
-    """Detection probability of each detector if the edges fire independently, `(n_detectors,)`."""
-    contrast = np.ones(graph.n_detectors + 1)  # the last one takes the boundary
-    for end in graph.ends.T:
-        np.multiply.at(contrast, end, 1 - 2 * graph.p)
-    return (1 - contrast[:-1]) / 2
 
 
 class MultitargetRydbergMemory(Grader):
@@ -186,8 +138,7 @@ class MultitargetRydbergMemory(Grader):
     def score(self, answer: Answer, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         graphs, model_checks = read_models(answer)
         if not all(c.passed for c in model_checks):
-            refused = "a model was refused, see above"
-            return Score([holds("fresh shots were decoded", Stage.SCORE, False, category=Category.SCHEMA, note=refused)])
+            return decoding.not_decoded()
         hidden = session.device.hidden
         seed, deadline = np.random.SeedSequence(int(rng.integers(0, 2**63))), Deadline(DECODE_BUDGET_S)
         try:
@@ -195,7 +146,7 @@ class MultitargetRydbergMemory(Grader):
             shown = [c for b in BASES for c in self._on_record(b, graphs[b], q["_memories"][b], deadline)]
         except OverTime:
             note = f"decoding took more than {DECODE_BUDGET_S:g} s; an answer near the size of the true model takes a few"
-            return Score([holds("fresh shots were decoded in time", Stage.SCORE, False, category=Category.RESOURCE, note=note)])
+            return decoding.too_slow(note)
         checks = [below(s.criterion.name, Stage.SCORE, s.value, s.criterion.limit, stderr=s.stderr, note=s.note) for s in settled]
         errors = {
             name: {b: error_per_cycle(j.rate(k), ROUNDS) for b, j in drawn.items()} for k, name in enumerate(DECODERS)
@@ -213,7 +164,7 @@ class MultitargetRydbergMemory(Grader):
             return []
         job, program = own[-1], circuits.memory(basis, ROUNDS)
         detections, flips = program.detections(job.arrays()["meas"][:RECORDED_SHOTS])
-        failed = float(wrong(graph.matching(), detections, flips, deadline).mean())
+        failed = float(decoded(graph.matching(), detections, flips, deadline).mean())
         seen, expected = unpack_bits(detections, program.n_detectors).mean(axis=0), predicted_rates(graph)
         chi2 = float(np.mean((seen - expected) ** 2 / (expected * (1 - expected)).clip(1e-9))) * len(detections)
         only: dict[str, Any] = {"gate": False, "jobs": (job.job_id,), "note": "information only"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -12,6 +12,7 @@ from pydantic import Field
 from scipy.optimize import minimize
 
 from graders.kit import AnswerModel, Category, Check, GradedSession, Grader, Job, JobId, Score, Stage, above, below, holds
+from graders.kit import gate_circuits as gates
 from qtypes.digital_gate_model import compiling, physics, qasm
 from qtypes.digital_gate_model.device import BOX_QUBITS, Hidden
 
@@ -34,12 +35,12 @@ ALIGNED = 0.97
 ANGLE_RAD = 1e-6
 STARTS = 3
 J, HX, HZ = 1.0, 1.0, 0.3
-N = 4
+QUBITS = (0, 1, 2, 3)
+N = len(QUBITS)
 TERMS: tuple[dict[int, str], ...] = (
     *({q: "Z", q + 1: "Z"} for q in range(N - 1)), *({q: "X"} for q in range(N)), *({q: "Z"} for q in range(N)),
 )  # fmt: skip
 WEIGHTS = np.array([-J] * (N - 1) + [-HX] * N + [-HZ] * N)
-TOOLS = {"run_circuits"}
 
 Floats = NDArray[np.float64]
 
@@ -75,14 +76,13 @@ class Sorted:
 def ansatz(theta: tuple[float, ...] | Floats) -> tuple[tuple[qasm.Operation, Any], ...]:
     """Operations of the ansatz; an angle of `theta` may be an array `(batch,)`."""
     op = qasm.Operation
-    every = tuple(range(N))
     out: list[tuple[qasm.Operation, Any]] = []
     for layer in range(4):
         if layer:
             for gates in (((0, 1), (2, 3)), ((1, 2),)):
-                out.append((op("barrier", every), 0.0))
+                out.append((op("barrier", QUBITS), 0.0))
                 out += [(op("cz", pair), 0.0) for pair in gates]
-            out.append((op("barrier", every), 0.0))
+            out.append((op("barrier", QUBITS), 0.0))
         for q in range(N):
             pulse, turn = (op("sx", (q,)), 0.0), theta[4 * layer + q] + np.pi
             out += [pulse, (op("rz", (q,)), turn), pulse, (op("rz", (q,)), np.pi)]
@@ -92,9 +92,8 @@ def ansatz(theta: tuple[float, ...] | Floats) -> tuple[tuple[qasm.Operation, Any
 def energy(model: physics.NoiseModel, theta: Floats) -> Floats:
     """Exact energies `(batch,)` of the states that the device makes of angles `(batch, 16)`."""
     operations = list(ansatz(np.ascontiguousarray(theta.T)))
-    qubits = tuple(range(N))
-    tensor = physics.evolve(model, compiling.moments(operations), qubits, BOX_QUBITS)
-    return np.asarray(sum(w * physics.expectation(tensor, qubits, t) for t, w in zip(TERMS, WEIGHTS, strict=True)))
+    tensor = physics.evolve(model, compiling.moments(operations), QUBITS, BOX_QUBITS)
+    return np.asarray(sum(w * physics.expectation(tensor, QUBITS, t) for t, w in zip(TERMS, WEIGHTS, strict=True)))
 
 
 def descend(model: physics.NoiseModel, start: Floats) -> tuple[Floats, float]:
@@ -153,34 +152,24 @@ def prepares(program: qasm.Circuit) -> int | None:
     return string
 
 
-def _counts(bits: NDArray[np.uint8]) -> Floats:
-    return np.bincount(bits.astype(np.int64) @ (1 << np.arange(N)), minlength=2**N).astype(float)
-
-
-def _programs(jobs: list[Job]) -> Iterator[tuple[Job, qasm.Circuit, NDArray[np.uint8]]]:
-    """Programs with their bits `(shots, 4)`, twirls one after another; only those that read q[0..3] into c[0..3] and nothing else."""
-    for job in jobs:
-        bits = job.arrays()["bits"]
-        for program, own in zip(job.request.programs(), bits, strict=True):  # type: ignore[attr-defined]
-            if program.measured == tuple(range(N)):
-                yield job, program, own.reshape(-1, N)
-
-
 def sort(jobs: list[Job], theta: tuple[float, ...]) -> Sorted:
     """Sort the cited programs."""
     found = Sorted(np.zeros((16, 16)), {"Z": np.zeros(16), "X": np.zeros(16)}, 0, 0.0)
     skip = len(ansatz(theta))
-    for job, program, bits in _programs(jobs):
-        plain = not job.request.pauli_twirl  # type: ignore[attr-defined]
-        if plain and begins_with_ansatz(program, theta):
+    for run in gates.runs(jobs):
+        program = run.circuit
+        if program.measured != QUBITS:
+            continue
+        counts = run.shots * gates.histogram(run.strings(QUBITS), N)
+        if not run.twirled and begins_with_ansatz(program, theta):
             setting = basis(program, skip)
             if setting is not None:
-                found.final[setting] += _counts(bits)
-                found.last_s = max(found.last_s, job.lab_start_s)
+                found.final[setting] += counts
+                found.last_s = max(found.last_s, run.job.lab_start_s)
             continue
-        string = prepares(program) if plain else None
+        string = None if run.twirled else prepares(program)
         if string is not None:
-            found.prepared[:, string] += _counts(bits)
+            found.prepared[:, string] += counts
         found.others += program.count("cz") > 0
     return found
 
@@ -208,12 +197,12 @@ class VqeGroundEnergy(Grader):
         return {}
 
     def bind(self, answer: Answer, session: GradedSession, q: dict[str, Any]) -> list[Check]:
-        cited = [j for j in session.jobs if j.job_id in set(answer.job_ids) and j.tool in TOOLS]
+        cited = [j for j in session.jobs if j.job_id in set(answer.job_ids) and j.tool in {gates.TOOL}]
         found = sort(cited, answer.theta)
         ids = tuple(j.job_id for j in cited)
         missing = {"category": Category.MISSING_EVIDENCE, "jobs": ids}
         checks = [
-            self.jobs_exist(answer.job_ids, session, TOOLS),
+            self.jobs_exist(answer.job_ids, session, {gates.TOOL}),
             *(
                 above(f"shots of the final circuit in the {name} basis", Stage.BIND, counts.sum(), SETTING_SHOTS, **missing)
                 for name, counts in found.final.items()

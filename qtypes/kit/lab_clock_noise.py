@@ -19,6 +19,12 @@ MAX_POINTS = 20_000_000
 """Longest stream drawn for one trajectory: a bound on memory, far above a session's need."""
 
 
+def fresh_seed(rng: np.random.Generator) -> str:
+    """128 bits as a decimal string: the seed of a process, in a form that JSON keeps."""
+    high, low = rng.integers(0, 2**63, size=2, dtype=np.int64)
+    return str((int(high) << 63) | int(low))
+
+
 def _stream(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
 

@@ -7,6 +7,7 @@ import datetime as dt
 import numpy as np
 
 from qtypes.contract import Notebook, NotebookEntry
+from qtypes.kit.lab_clock_noise import fresh_seed
 from qtypes.transmon_multilevel_pulse import physics, replay
 from qtypes.transmon_multilevel_pulse.device import GAIN_RANGE, NOMINAL_WITHIN_MHZ, OFFSET_MHZ, RAD_PER_NS, Centre, Hidden, Profile, Range
 from qtypes.transmon_multilevel_pulse.pulses import raised_cosine
@@ -19,12 +20,6 @@ SLOW_DRAG_NS = 20
 
 def _within(rng: np.random.Generator, span: Range) -> float:
     return float(rng.uniform(*span))
-
-
-def _seed(rng: np.random.Generator) -> str:
-    """128 bits as a decimal string."""
-    high, low = rng.integers(0, 2**63, size=2, dtype=np.int64)
-    return str((int(high) << 63) | int(low))
 
 
 def draw(rng: np.random.Generator, profile: Profile) -> Hidden:
@@ -43,9 +38,9 @@ def draw(rng: np.random.Generator, profile: Profile) -> Hidden:
         t1_us=_within(rng, profile.t1_us),
         tphi_us=_within(rng, profile.tphi_us),
         gain_walk=float(rng.uniform(0.5e-3, 1.5e-3)),
-        gain_seed=_seed(rng),
+        gain_seed=fresh_seed(rng),
         frequency_walk_khz=float(rng.uniform(3.0, 7.0)),
-        frequency_seed=_seed(rng),
+        frequency_seed=fresh_seed(rng),
         reset_excited=float(rng.uniform(0.002, 0.01)),
         centres=_centres(rng, sigma),
         sigma=sigma,

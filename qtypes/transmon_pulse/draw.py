@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from qtypes.contract import Notebook, NotebookEntry
 from qtypes.errors import TaskError
+from qtypes.kit.lab_clock_noise import fresh_seed
 from qtypes.transmon_pulse.device import Defect, Hidden, Profile, Range, ReadoutPart
 
 _TRIES = 2000
@@ -16,12 +17,6 @@ _TRIES = 2000
 
 def _within(rng: np.random.Generator, span: Range) -> float:
     return float(rng.uniform(*span))
-
-
-def _seed(rng: np.random.Generator) -> str:
-    """128 bits as a decimal string."""
-    high, low = rng.integers(0, 2**63, size=2, dtype=np.int64)
-    return str((int(high) << 63) | int(low))
 
 
 def draw(rng: np.random.Generator, profile: Profile) -> Hidden:
@@ -34,11 +29,11 @@ def draw(rng: np.random.Generator, profile: Profile) -> Hidden:
         drive_ghz=round(float(rng.uniform(4.5, 5.5)), 4),
         detuning_mhz=float(rng.uniform(low, high) * rng.choice((-1.0, 1.0))),
         walk_khz_per_sqrt_h=float(rng.uniform(1.0, 3.0)),
-        walk_seed=_seed(rng),
+        walk_seed=fresh_seed(rng),
         rabi_factor=float(rng.uniform(0.8, 1.25)),
         background_rate=background,
         background_drift=profile.background_drift,
-        background_seed=_seed(rng),
+        background_seed=fresh_seed(rng),
         defect=defect,
         gamma_phi=gamma_phi,
         quasi_static_khz=quasi_static,
@@ -60,7 +55,8 @@ def _defect(rng: np.random.Generator, profile: Profile, t1_far: float) -> tuple[
     ratio = _within(rng, profile.t1_low_ratio)
     unit = Defect(
         g_khz=1.0, linewidth_mhz=float(rng.uniform(0.5, 3.0)), near_mhz=float(rng.uniform(0.0, 1.5)),
-        far_mhz=float(rng.uniform(15.0, 60.0)), dwell_far_s=far_s, dwell_near_s=near_s, switches=profile.defect_switches, seed=_seed(rng),
+        far_mhz=float(rng.uniform(15.0, 60.0)), dwell_far_s=far_s, dwell_near_s=near_s, switches=profile.defect_switches,
+        seed=fresh_seed(rng),
     )  # fmt: skip
     extra = (1.0 / ratio - 1.0) / t1_far
     g = float(np.sqrt(extra / (unit.rate(True) - unit.rate(False))))

@@ -1,8 +1,10 @@
-"""A laboratory without a sidecar: the client's calls that solvers make, answered by a device in this process."""
+"""Sessions without a sidecar: jobs run on a device in this process, what a grader says of them, and solvers at work on it."""
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +17,32 @@ import numpy as np
 
 import qtypes
 import tasks
+from graders.kit import Check
 from qtypes import Clock, Device, seeds
+
+
+def completed(
+    qtype: Any, device: Device[Any, Any], job_id: str, tool: str, request: str, rng: np.random.Generator, start_s: float = 0.0
+) -> Any:
+    """A completed job as graders read it, from the JSON text of its request."""
+    experiment = qtype.tools()[tool].model_validate_json(request)
+    experiment.admit(device.spec)
+    arrays = {k: a.values for k, a in experiment.run(device, Clock(start_s), rng).arrays.items()}
+    end_s = start_s + float(experiment.cost().lab_s)
+    return SimpleNamespace(job_id=job_id, tool=tool, request=experiment, lab_start_s=start_s, lab_end_s=end_s, arrays=lambda: dict(arrays))
+
+
+def graded(grader: Any, session: Any, answer: Any, seed: int = 0) -> tuple[dict[str, Check], dict[str, Any]]:
+    """All checks of binding and scoring by name, and the replayed quantities."""
+    q = grader.recompute(session)
+    bound = grader.bind(answer, session, q)
+    score = grader.score(answer, session, q, np.random.default_rng(seed))
+    return {c.name: c for c in [*bound, *score.checks]}, score.quantities
+
+
+def failed(checks: dict[str, Check]) -> set[str]:
+    """Names of the gates that do not pass."""
+    return {n for n, c in checks.items() if c.gate and not c.passed}
 
 
 class Record(dict[str, Any]):
@@ -52,22 +79,14 @@ class Bench:
         return {"spec": self.device.spec.model_dump(mode="json")}
 
     def notebook(self) -> list[dict[str, Any]]:
-        from datetime import date
-
-        book = self.qtype.notebook(self.device.hidden, seeds.generator(self.root, "notebook"), self.device.profile, date(2026, 1, 31))
+        book = self.qtype.notebook(self.device.hidden, seeds.generator(self.root, "notebook"), self.device.profile, dt.date(2026, 1, 31))
         return list(book.model_dump(mode="json")["entries"])
 
     def submit(self, tool: str, **fields: Any) -> Record:
-        (model,) = (e for e in self.qtype.experiments if e.tool == tool)
-        request = model.model_validate_json(_json(fields))
-        request.admit(self.device.spec)
         name = f"j{len(self.jobs)}"
-        record = request.run(self.device, Clock(0.0), seeds.generator(self.root, f"job/{name}"))
-        found = Record({n: a.values for n, a in record.arrays.items()})
+        self.jobs.append(completed(self.qtype, self.device, name, tool, _json(fields), seeds.generator(self.root, f"job/{name}")))
+        found = Record(self.jobs[-1].arrays())
         found.job_id = name
-        self.jobs.append(
-            SimpleNamespace(job_id=name, tool=tool, request=request, lab_start_s=0.0, lab_end_s=1.0, arrays=lambda: dict(found))
-        )
         return found
 
     run = submit
@@ -79,15 +98,10 @@ class Bench:
     def failed(self, grader: Any, **changes: Any) -> set[str]:
         """Names of the checks that fail the submitted answer with `changes`."""
         session = SimpleNamespace(device=self.device, jobs=tuple(self.jobs), card=self.card)
-        answer = grader.Answer.model_validate_json(_json(self.answer | changes))
-        q = grader.recompute(session)
-        checks = [*grader.bind(answer, session, q), *grader.score(answer, session, q, np.random.default_rng(0)).checks]
-        return {c.name for c in checks if not c.passed}
+        return failed(graded(grader, session, grader.Answer.model_validate_json(_json(self.answer | changes)))[0])
 
 
 def _json(value: Any) -> str:
-    import json
-
     return json.dumps(value, default=float)
 
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 import tasks
 from graders import leakage_burst_decoding as module
 from graders.kit import Category, Check
+from graders.kit.decoding import averaged_graph
 from graders.kit.grade import outcome_of
-from graders.kit.memory import averaged_graph
 from graders.leakage_burst_decoding import GRADER, N_DETECTORS, PROGRAM, RATIO, Answer, Router, separated
 from lab.conventions import pack_bits, unpack_bits
 from lab.conventions.matching import DEFAULT_LIMITS, read_graph
@@ -23,21 +23,13 @@ from qtypes.contract import Clock, Device
 from qtypes.surface_code_memory.device import MAX_SHOTS
 from qtypes.surface_code_memory.layout import layout
 from qtypes.surface_code_memory.physics import Mixture, mixture
+from tests.graders.decoder_models import Session
+from tests.graders.in_process import failed, graded
 
 QTYPE = load("surface_code_memory")
 CARD = tasks.load("leakage_burst_decoding")
 PROFILE = QTYPE.read_profile(CARD.profile)
 MINUTE = 60.0
-
-
-class Session:
-    """What the grader reads of a finished session."""
-
-    def __init__(self, device: Device, jobs: tuple[Any, ...]) -> None:
-        self.device, self.jobs = device, jobs
-
-    def only(self, *ids: str) -> Session:
-        return Session(self.device, tuple(j for j in self.jobs if j.job_id in ids))
 
 
 def job(device: Device, job_id: str, start_s: float, **request: Any) -> Any:
@@ -109,15 +101,7 @@ def answer(body: dict[str, Any]) -> Answer:
 
 
 def grade(session: Session, body: dict[str, Any]) -> tuple[dict[str, Check], dict[str, Any]]:
-    given = answer(body)
-    q = GRADER.recompute(session)  # type: ignore[arg-type]
-    bound = GRADER.bind(given, session, q)  # type: ignore[arg-type]
-    score = GRADER.score(given, session, q, np.random.default_rng(1))  # type: ignore[arg-type]
-    return {c.name: c for c in [*bound, *score.checks]}, score.quantities
-
-
-def failed(checks: dict[str, Check]) -> set[str]:
-    return {n for n, c in checks.items() if c.gate and not c.passed}
+    return graded(GRADER, session, answer(body), 1)
 
 
 @pytest.mark.usefixtures("few_shots")
@@ -249,3 +233,9 @@ def test_the_instruction_states_the_numbers_of_the_grader_and_the_card() -> None
     ):  # fmt: skip
         assert phrase in text, phrase
     assert PROGRAM.n_detectors == N_DETECTORS
+
+
+def test_the_fit_that_two_bundles_carry_is_one() -> None:
+    # a bundle is uploaded alone, so each has a copy
+    other = tasks.load("memory_decoder_calibration").folder
+    assert (CARD.folder / "solution" / "memory_fit.py").read_bytes() == (other / "solution" / "memory_fit.py").read_bytes()

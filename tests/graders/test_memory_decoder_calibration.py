@@ -21,20 +21,12 @@ from qtypes.contract import Clock, Device
 from qtypes.surface_code_memory.device import MAX_SHOTS, Hidden
 from qtypes.surface_code_memory.layout import layout
 from qtypes.surface_code_memory.physics import noise_at, quiet_circuit
+from tests.graders.decoder_models import Session, assert_refused, assert_too_slow
+from tests.graders.in_process import failed, graded
 
 QTYPE = load("surface_code_memory")
 CARD = tasks.load("memory_decoder_calibration")
 PROFILE = QTYPE.read_profile(CARD.profile)
-
-
-class Session:
-    """What the grader reads of a finished session."""
-
-    def __init__(self, device: Device, jobs: tuple[Any, ...]) -> None:
-        self.device, self.jobs = device, jobs
-
-    def only(self, *ids: str) -> Session:
-        return Session(self.device, tuple(j for j in self.jobs if j.job_id in ids))
 
 
 def job(device: Device, job_id: str, **request: Any) -> Any:
@@ -79,15 +71,7 @@ def answer(body: dict[str, Any]) -> Answer:
 
 
 def grade(session: Session, body: dict[str, Any], seed: int = 1) -> tuple[dict[str, Check], dict[str, Any]]:
-    given = answer(body)
-    q = GRADER.recompute(session)  # type: ignore[arg-type]
-    bound = GRADER.bind(given, session, q)  # type: ignore[arg-type]
-    score = GRADER.score(given, session, q, np.random.default_rng(seed))  # type: ignore[arg-type]
-    return {c.name: c for c in [*bound, *score.checks]}, score.quantities
-
-
-def failed(checks: dict[str, Check]) -> set[str]:
-    return {n for n, c in checks.items() if c.gate and not c.passed}
+    return graded(GRADER, session, answer(body), seed)
 
 
 @pytest.mark.usefixtures("few_shots")
@@ -172,20 +156,14 @@ DENSE = "\n".join(f"error(0.1) D{i} D{j}" for i in range(110) for j in range(i))
 )
 def test_models_that_canon_refuses_fail_by_name(session: Session, true_models: dict, text: str, reason: str, category: Category) -> None:
     checks, _ = grade(session, {**true_models, "X": text})
-    bad = checks["X is a model that CANON takes"]
-    assert not bad.passed
-    assert bad.note.startswith(reason)
-    assert bad.category is category
-    assert "fresh shots were decoded" in failed(checks)
-    assert outcome_of(list(checks.values())) == "contract_failure"
+    assert_refused(checks, "X", reason, category)
 
 
 @pytest.mark.usefixtures("few_shots")
 def test_decoding_that_takes_too_long_fails_by_name(session: Session, true_models: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DECODE_BUDGET_S", 1e-3)
     checks, quantities = grade(session, true_models)
-    bad = checks["fresh shots were decoded in time"]
-    assert (bad.passed, bad.category, quantities) == (False, Category.RESOURCE, {})
+    assert_too_slow(checks, quantities)
 
 
 @pytest.mark.parametrize(

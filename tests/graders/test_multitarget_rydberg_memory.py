@@ -14,8 +14,9 @@ from pydantic import ValidationError
 import tasks
 from graders import multitarget_rydberg_memory as module
 from graders.kit import Category, Check
+from graders.kit.decoding import predicted_rates
 from graders.kit.grade import outcome_of
-from graders.multitarget_rydberg_memory import BASES, GRADER, Answer, matchable, predicted_rates, true_graph
+from graders.multitarget_rydberg_memory import BASES, GRADER, Answer, matchable, true_graph
 from lab.conventions import MatchingGraph, read_graph, unpack_bits
 from lab.conventions.matching import DEFAULT_LIMITS
 from qtypes import load
@@ -25,22 +26,14 @@ from qtypes.rydberg_multitarget_surface_code import circuits
 from qtypes.rydberg_multitarget_surface_code import layout as lay
 from qtypes.rydberg_multitarget_surface_code.device import MAX_SHOTS, Hidden, independent
 from qtypes.rydberg_multitarget_surface_code.physics import noisy
+from tests.graders.decoder_models import Session, assert_refused, assert_too_slow
+from tests.graders.in_process import failed, graded
 
 QTYPE = load("rydberg_multitarget_surface_code")
 CARD = tasks.load("multitarget_rydberg_memory")
 TRUE = "error per cycle / that of the true model, mean of both bases"
 INDEPENDENT = "error per cycle / that of independent errors, mean of both bases"
 PROFILE = QTYPE.Profile()
-
-
-class Session:
-    """What the grader reads of a finished session."""
-
-    def __init__(self, device: Device, jobs: tuple[Any, ...]) -> None:
-        self.device, self.jobs = device, jobs
-
-    def only(self, *ids: str) -> Session:
-        return Session(self.device, tuple(j for j in self.jobs if j.job_id in ids))
 
 
 def job(device: Device, job_id: str, tool: str, recorded: int | None = None, **request: Any) -> Any:
@@ -89,15 +82,7 @@ def answer(body: dict[str, Any]) -> Answer:
 
 
 def grade(session: Session, body: dict[str, Any], seed: int = 1) -> tuple[dict[str, Check], dict[str, Any]]:
-    given = answer(body)
-    q = GRADER.recompute(session)  # type: ignore[arg-type]
-    bound = GRADER.bind(given, session, q)  # type: ignore[arg-type]
-    score = GRADER.score(given, session, q, np.random.default_rng(seed))  # type: ignore[arg-type]
-    return {c.name: c for c in [*bound, *score.checks]}, score.quantities
-
-
-def failed(checks: dict[str, Check]) -> set[str]:
-    return {n for n, c in checks.items() if c.gate and not c.passed}
+    return graded(GRADER, session, answer(body), seed)
 
 
 @pytest.mark.usefixtures("few_shots")
@@ -217,21 +202,14 @@ DENSE = "\n".join(f"error(0.1) D{i} D{j}" for i in range(100) for j in range(i))
 )
 def test_models_that_canon_refuses_fail_by_name(session: Session, true_models: dict, text: str, reason: str, category: Category) -> None:
     checks, _ = grade(session, {**true_models, "X": text})
-    bad = checks["X is a model that CANON takes"]
-    assert not bad.passed
-    assert bad.note.startswith(reason)
-    assert bad.category is category
-    assert "fresh shots were decoded" in failed(checks)
-    assert outcome_of(list(checks.values())) == "contract_failure"
+    assert_refused(checks, "X", reason, category)
 
 
 @pytest.mark.usefixtures("few_shots")
 def test_decoding_that_takes_too_long_fails_by_name(session: Session, true_models: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DECODE_BUDGET_S", 1e-3)
     checks, quantities = grade(session, true_models)
-    bad = checks["fresh shots were decoded in time"]
-    assert (bad.passed, bad.category) == (False, Category.RESOURCE)
-    assert quantities == {}
+    assert_too_slow(checks, quantities)
 
 
 @pytest.mark.parametrize(

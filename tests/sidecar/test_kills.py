@@ -17,8 +17,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bench.processes import free_port
 from evidence import Bundle, Event, verify
-from qharbor.embedded import free_port, sidecar_env
+from qharbor.embedded import sidecar_env
 
 TASK = "surrogate_60q"
 TOOL = "run_readout_cal"

@@ -13,8 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bench.processes import free_port
 from evidence import Bundle, EvidenceError, LogWriter, Truth, verify
-from qharbor.embedded import free_port, local_sidecar, sidecar_env
+from qharbor.embedded import local_sidecar, sidecar_env
 from sidecar.seal import seal
 from tests.sidecar.laboratory import ANSWER, TASK
 

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from reference import N, basis_state
 
 import lab
-
-N = 4
-
-
-def circuit(state: int) -> str:
-    flips = "".join(f"sx q[{q}]; sx q[{q}];\n" for q in range(N) if state >> q & 1)
-    return f"OPENQASM 3.0;\nqubit[{N}] q;\nbit[{N}] c;\n{flips}c = measure q;\n"
 
 
 def main() -> None:
@@ -19,7 +13,7 @@ def main() -> None:
         states = [0, *(1 << q for q in range(N))]
         job_ids, bits = [], []
         for _ in range(2):
-            record = dev.run("run_circuits", circuits=[circuit(s) for s in states], shots=4000)
+            record = dev.run("run_circuits", circuits=[basis_state(s) for s in states], shots=4000)
             bits.append(record["bits"][:, 0])
             job_ids.append(record.job_id)
         ones = np.concatenate(bits, axis=1).mean(axis=1)  # (circuit, qubit)
