@@ -21,7 +21,7 @@ from qtypes.surface_code_memory.experiments import RunMemory
 from qtypes.surface_code_memory.layout import layout, program
 from qtypes.surface_code_memory.physics import mixture
 
-RATIO_LIMIT = 0.80
+RATIO_LIMIT = 0.90
 """Logical error per cycle over that of the best single averaged model on the same shots."""
 SCORING_MINUTES = 150
 """Lab time of the fresh shots."""

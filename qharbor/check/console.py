@@ -32,10 +32,13 @@ def check(names: Sequence[str], *, devices: int, jobs: int, solvers: Sequence[st
 
         def progress(unit: Unit, runs: list[Run]) -> None:
             estimate.ended(unit, runs)
-            bar.update(line, advance=len(runs), description=f"{unit.task} {unit.device}", left=words(estimate.left_s()))
+            left = words(estimate.left_s())
+            bar.update(line, advance=len(runs), description=f"{unit.task} {unit.device}", left=left)
             for run in runs:
                 surprising = run.passed != (run.solver == "reference") and run.outcome != NOT_APPLICABLE
                 bar.print(f"{unit.task} {run.device}: {said(run)}", style="red" if surprising else "dim", markup=False, highlight=False)
+            if left and not err.is_terminal:  # a log shows no bar
+                bar.print(left, highlight=False)
 
         run_all(units, stores, jobs=jobs, progress=progress)
     reports: list[dict[str, Any]] = []

@@ -158,7 +158,14 @@ def _read_stim(text: str, builder: Builder) -> None:
     """Lines of stim's format (Gidney 2021): a name and its targets, `#` comments, REPEAT blocks. Blocks are measured before they expand."""
     open_blocks: list[tuple[int, list[_Instruction]]] = [(1, [])]
     written = 0
-    for line in text.splitlines():
+    lines = [line for line in text.splitlines() if line.strip()]
+    least = sum(not line.lstrip().startswith(_NO_OPERATION) for line in lines)
+    if least > MAX_GATES:
+        refuse("too many operations", got=least, limit=MAX_GATES, unit="operations")
+    for head, line in {line.split(None, 1)[0]: line for line in reversed(lines)}.items():  # each kind of line once, before any is read
+        if _ALIASES.get(head) not in _PLAIN and head[0] not in "#}":
+            _check_kind(head, line)
+    for line in lines:
         parts = line.split("#", 1)[0].split() if "#" in line else line.split()
         if not parts:
             continue
@@ -198,6 +205,8 @@ class _Instruction(NamedTuple):
 _ALIASES = {
     alias.upper(): name for alias, name in ((a, stim.gate_data(n).name) for n in stim.gate_data() for a in stim.gate_data(n).aliases)
 }  # fmt: skip
+_PLAIN = _ONE | _TWO | {"M", "TICK"}
+_NO_OPERATION = ("#", "}", "REPEAT", "repeat")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _COORDINATES = re.compile(r"(QUBIT_COORDS|SHIFT_COORDS)\s*\([^()]*\)[\s\d]*$", re.IGNORECASE)
 
@@ -210,6 +219,13 @@ def _repeat(parts: list[str], depth: int) -> int:
     if depth > MAX_NESTING:
         refuse("REPEAT blocks are nested too deeply", got=depth, limit=MAX_NESTING)
     return int(parts[1])
+
+
+def _check_kind(head: str, line: str) -> None:
+    """Refuse a line whose first word begins nothing admissible; what it goes on with is looked at later."""
+    admissible = _ALIASES.get(head.split("#")[0].upper()) in _PLAIN or head.upper() == "REPEAT"
+    if not admissible and not _COORDINATES.match(line.split("#")[0].strip()):
+        _refuse_by_name(line)
 
 
 def _instruction(parts: list[str], line: str) -> _Instruction:

@@ -19,7 +19,7 @@ MAX_WAIT_US = 20.0
 BLOCK_SHOTS = 1000
 
 MEDIAN = {"gate1": 3e-4, "gate2": 2e-3, "readout": 5.6e-3, "reset": 1.6e-3, "idle": 1.2e-3}
-WAIT_MEDIAN = 1.0e-3
+WAIT_MEDIAN = 2.0e-3
 """Depolarising rate of a waiting data qubit per us."""
 SPREAD = 0.4
 RATE_CAP = 0.25
@@ -32,9 +32,9 @@ DRIFT_FACTOR = 3.0
 DRIFT_MINUTES = (40.0, 90.0)
 N_DRIFTING = 2
 
-BURST_PROBABILITY = (0.10, 0.14)
-BURST_FACTOR = (13.0, 17.0)
-BURST_CYCLES = (7, 9)
+BURST_PROBABILITY = (0.11, 0.14)
+BURST_FACTOR = (15.0, 18.0)
+BURST_CYCLES = (8, 9)
 BURST_RADIUS = 1.2
 """Of the region of a burst, in data-site spacings; on the half-site grid all radii from 1.12 to 1.41 take in the same sites."""
 BURST_CENTRES = 5

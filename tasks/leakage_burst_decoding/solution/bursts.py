@@ -15,8 +15,8 @@ import stim
 from memory_fit import Memory, Rates, dress
 
 TEMPER = 0.5
-FACTOR = 14.0
-RADIUS = 1.19
+FACTOR = 16.0
+RADIUS = 1.2
 CYCLES = 8
 CAP = 0.4
 PROBE_ROUNDS = 5
@@ -126,8 +126,7 @@ def learn(bank: Bank, detections: np.ndarray, keep: int) -> tuple[Gate, np.ndarr
     return Gate([bank.templates[k] for k in heaviest], weights, bias), share[heaviest]
 
 
-def burst_model(circuit: stim.Circuit, rates: Rates, template: Template, sites: dict[int, Site]) -> str:
-    """Detector error model of a shot with this burst."""
+def burst_circuit(circuit: stim.Circuit, rates: Rates, template: Template, sites: dict[int, Site]) -> stim.Circuit:
+    """The noisy circuit of a shot with this burst."""
     loud = raised(rates, template.centre, sites)
-    noisy = dress(circuit, lambda k: loud if template.on(k) else rates)
-    return str(noisy.detector_error_model(decompose_errors=True))
+    return dress(circuit, lambda k: loud if template.on(k) else rates)

@@ -61,14 +61,14 @@ def calibrate(bench: Bench) -> np.ndarray:
     full = [1.0 / (bench.full * t) for t in LENGTHS]
     scales = np.linspace(0.3, 1.0, 15)
     iq = bench.take("run_envelope", False, waveforms=[bench.wave(10, 1.25 * full[1], 0.5)],
-                    points=[{"train": [{"scale": s}]} for s in scales], shots=300)  # fmt: skip
+                    points=[{"train": [{"scale": s}]} for s in scales], shots=600)  # fmt: skip
     p1 = bench.populations(iq)[0][:, 1]
     (_, gain), _ = curve_fit(lambda s, c, g: c * np.sin(np.pi / 2 * 1.25 * s * g) ** 2, scales, p1, p0=(1.0, 1.0))
     factors = np.linspace(0.72, 1.2, 8)
     cells = [(t, b) for t in range(3) for b in range(4)]
     waves = [bench.wave(LENGTHS[t], 1.2 * full[t] / gain, BETAS[b]) for t, b in cells]
     points = [{"train": [{"waveform": w, "scale": f / 1.2}]} for w in range(12) for f in factors]
-    p1 = bench.populations(bench.take("run_envelope", False, waveforms=waves, points=points, shots=500))[0][:, 1].reshape(3, 4, -1)
+    p1 = bench.populations(bench.take("run_envelope", False, waveforms=waves, points=points, shots=1000))[0][:, 1].reshape(3, 4, -1)
     out = np.empty((3, 4))
     for t, b in cells:
         fit, _ = curve_fit(lambda f, top, f0: top * np.cos(np.pi / 2 * (f / f0 - 1)) ** 2, factors, p1[t, b], p0=(1.0, 0.97))

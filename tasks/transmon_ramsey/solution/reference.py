@@ -92,15 +92,19 @@ def main() -> None:
         x, _, chi2 = min(tried, key=lambda f: f[2])
         print(f"scan: {1e3 * x[0]:.1f} kHz, T2* about {x[1]:.0f} us; other sign worse by {max(f[2] for f in tried) - chi2:.0f} in chi^2")
 
-        # pairs a quarter of a period apart see the envelope whatever the phase
-        reach = float(np.clip(x[1], 12.0, 60.0))
-        base = reach * np.concatenate((np.linspace(0.05, 0.2, 8), np.linspace(0.7, 1.7, 24), np.linspace(2.4, 2.8, 6)))
-        pairs = np.sort(np.concatenate((base, base + 0.25 / abs(x[0]))))
-        sweeps.append(ramsey(dev, pairs, 0.0, 290, half_ns, axis))
-        x, error, chi2 = min((joint(sweeps, x[0] + d, t2) for d in (-0.004, 0.0, 0.004) for t2 in (0.7 * x[1], x[1])), key=lambda f: f[2])
-        print(
-            f"joint: {1e3 * x[0]:.2f} +- {1e3 * error[0]:.2f} kHz, T2* {x[1]:.1f} +- {error[1]:.1f} us, power {x[2]:.2f}, chi^2 {chi2:.0f}"
+        # the scan is too short for a long T2*: a coarse look at the tail decides where the last sweep goes
+        looks = (
+            (np.linspace(0.1, 2.0, 20), 150),
+            (np.concatenate((np.linspace(0.05, 0.2, 5), np.linspace(0.7, 1.7, 28), [2.2, 2.5])), 310),
         )
+        for base, shots in looks:
+            # pairs a quarter of a period apart see the envelope whatever the phase
+            first = float(np.clip(x[1], 12.0, 60.0)) * base
+            pairs = np.sort(np.concatenate((first, first + 0.25 / abs(x[0]))))
+            sweeps.append(ramsey(dev, pairs, 0.0, shots, half_ns, axis))
+            tried = [joint(sweeps, x[0] + d, t2) for d in (-0.004, 0.0, 0.004) for t2 in (0.7 * x[1], x[1])]
+            x, error, chi2 = min(tried, key=lambda f: f[2])
+            print(f"{1e3 * x[0]:.2f} +- {1e3 * error[0]:.2f} kHz, T2* {x[1]:.1f} +- {error[1]:.1f} us, chi^2 {chi2:.0f}")
         answer = {
             "detuning_khz": 1e3 * float(x[0]), "t2star_us": float(x[1]), "t2star_sigma_us": float(error[1]),
             "job_ids": [ground.job_id, excited.job_id, *(s.job_id for s in sweeps)],
