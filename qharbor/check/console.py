@@ -30,6 +30,8 @@ def check(names: Sequence[str], *, devices: int, jobs: int, solvers: Sequence[st
         done = total - sum(len(u.solvers) for u in units)
         line = bar.add_task("checking", total=total, completed=done, left=words(estimate.left_s()) if units else "")
 
+        told = [""]
+
         def progress(unit: Unit, runs: list[Run]) -> None:
             estimate.ended(unit, runs)
             left = words(estimate.left_s())
@@ -37,7 +39,8 @@ def check(names: Sequence[str], *, devices: int, jobs: int, solvers: Sequence[st
             for run in runs:
                 surprising = run.passed != (run.solver == "reference") and run.outcome != NOT_APPLICABLE
                 bar.print(f"{unit.task} {run.device}: {said(run)}", style="red" if surprising else "dim", markup=False, highlight=False)
-            if left and not err.is_terminal:  # a log shows no bar
+            if left not in ("", told[-1]) and not err.is_terminal:  # a log shows no bar
+                told.append(left)
                 bar.print(left, highlight=False)
 
         run_all(units, stores, jobs=jobs, progress=progress)
