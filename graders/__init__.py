@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import tasks
 from graders.kit import Grader
 from qtypes import TaskError
 
@@ -32,7 +34,9 @@ def _find(task: str) -> Any:
 
 @cache
 def load(task: str) -> Grader:
-    """The grader of `task`; :class:`~qtypes.TaskError` where there is none."""
+    """The grader of `task`, for a member of a family that of the family; :class:`~qtypes.TaskError` where there is none."""
+    with suppress(KeyError, ValueError):
+        task = tasks.load(task).of or task
     try:
         grader = _find(task)
     except (ModuleNotFoundError, AttributeError) as exc:

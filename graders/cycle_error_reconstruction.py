@@ -84,6 +84,8 @@ class CycleErrorReconstruction(Grader):
 
     task: ClassVar[str] = "cycle_error_reconstruction"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = ("both long-range errors are named",)
+    trap_meets = ("largest recomputed sigma of the classes of the answer",)
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """What was spent; the estimate uses the cited jobs and is made in :meth:`bind`."""

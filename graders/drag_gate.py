@@ -51,6 +51,8 @@ class DragGate(Grader):
 
     task: ClassVar[str] = "drag_gate"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = ("leakage per gate, with random paddings",)
+    trap_meets = ("predicted leakage against the trains", "predicted error against the trains")
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """Nothing is common to all answers: which trains count depends on the submitted samples."""

@@ -53,6 +53,12 @@ class DriftingT1(TransmonGrader):
 
     task: ClassVar[str] = "drifting_t1"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = (
+        "dwell time of the long-lived state, ratio to truth",
+        "dwell time of the short-lived state, ratio to truth",
+        "|10th percentile / truth - 1|",
+    )
+    trap_meets = ("the cited data show two states",)
 
     def is_sweep(self, job: Job) -> bool:
         """An interleaved relaxation sweep."""

@@ -75,6 +75,8 @@ class ErrorMitigationObservable(Grader):
 
     task: ClassVar[str] = "error_mitigation_observable"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = ("independent twirls of the scale with the fewest",)
+    trap_meets = ("noise scales",)
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """Nothing is common to all answers: the values use the cited jobs and are made in :meth:`bind`."""

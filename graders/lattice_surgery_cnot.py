@@ -162,6 +162,8 @@ class LatticeSurgeryCnot(Grader):
 
     task = "lattice_surgery_cnot"
     Answer = Answer
+    trap_fails = ("CNOT error, mean of eight circuits",)
+    trap_meets = ("memory error per cycle, mean of both bases", "the ZZ seam was measured while merged, 5000 shots or more in one job")
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """What was measured, by kind; and the jobs whose records the models can decode."""

@@ -79,6 +79,8 @@ class LeakageDragCharacterization(Grader):
 
     task: ClassVar[str] = "leakage_drag_characterization"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = ("table entries with random trains", "coefficients with pairs of inverse 16 ns pulses")
+    trap_meets = ("reference shots of level 0",)
     TOOLS: ClassVar[frozenset[str]] = frozenset({"run_envelope", "run_iq_reference", "run_ef_spectroscopy"})
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:

@@ -183,6 +183,11 @@ class Surrogate60q(Grader):
 
     task: ClassVar[str] = "surrogate_60q"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = (
+        "reduced chi^2 of the surrogate on the logged correlations, mean over varying pairs",
+        "root mean square error of the 70800 predictions",
+    )
+    trap_meets = ("settings with both qubits in the Z basis, for every pair that varies",)
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         counts = calibration(session.of("run_readout_cal"))

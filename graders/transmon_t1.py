@@ -42,6 +42,8 @@ class TransmonT1(TransmonGrader):
 
     task: ClassVar[str] = "transmon_t1"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = ("longest cited delay",)
+    trap_meets = ("distinct delays of the cited relaxation sweeps",)
 
     def is_sweep(self, job: Job) -> bool:
         return job.request.relaxation_delays_us() is not None

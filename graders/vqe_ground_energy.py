@@ -191,6 +191,8 @@ class VqeGroundEnergy(Grader):
 
     task: ClassVar[str] = "vqe_ground_energy"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails = ("energy of the state - lowest on this device",)
+    trap_meets = ("other circuits with CZ gates", "|reported energy - recomputed|")
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """Nothing is common to all answers: what the programs are for depends on the submitted angles."""

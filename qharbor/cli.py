@@ -17,6 +17,9 @@ import typer  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from qharbor.stabilizer.cli import app as stabilizer_app  # noqa: E402
+from qharbor.view import view  # noqa: E402
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -35,6 +38,8 @@ for _name, _sub in (
     ("new", new_app), ("docs", docs_app),
 ):  # fmt: skip
     app.add_typer(_sub, name=_name)
+app.add_typer(stabilizer_app, name="stabilizer")
+app.command()(view)
 
 out = Console()
 err = Console(stderr=True)
@@ -158,25 +163,77 @@ def run(
         raise typer.Exit(EXIT_FAULT)
 
 
+Paths = Annotated[list[Path], typer.Argument(help="Bundles, Harbor trials, jobs or jobs folders, transcripts, or folders of these.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes that grade at the same time.")]
+Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler whose workers grade instead (extra `cluster`).")]
+Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep verdicts by digest under $XDG_CACHE_HOME/quantum-harbor.")]
+
+
 @app.command()
 def grade(
-    bundle: Path,
+    paths: Paths,
     as_json: Json = False,
-    nonce: Annotated[str | None, typer.Option(help="Session nonce that the evidence must carry.")] = None,
+    nonce: Annotated[str | None, typer.Option(help="Session nonce that the evidence must carry (of a single bundle).")] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for graded.jsonl, which the other commands take too.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Folder for Parquet tables of verdicts, checks and costs.")] = None,
+    cache: Cache = True,
 ) -> None:
-    """Grade a bundle again; the verdict equals the first one."""
-    from graders.kit.grade import grade_bundle
-    from qharbor import show
+    """Grade trials from disk, and name why the failed ones failed; the verdict on a bundle equals the session's own."""
+    from qharbor import results
 
-    if not bundle.is_dir():
-        raise _stop(f"{bundle} is not a folder; give the bundle's folder (with log.jsonl)")
-    result = {**grade_bundle(bundle, nonce=nonce).to_json(), "bundle": str(bundle.resolve())}
+    bundle = results.single_bundle(paths)
+    if bundle is not None and not (dask or out_dir or parquet):
+        _grade_bundle(bundle, nonce, as_json=as_json)
+        return
+    if nonce is not None:
+        raise _stop("--nonce is that of one session: give the folder of its bundle (with log.jsonl)")
+    kept = results.cache_folder() if cache else None
+    try:
+        campaign = results.grade(paths, workers=workers, dask=dask, cache=kept, out=out_dir, parquet=parquet, as_json=as_json)
+    except results.CannotGrade as exc:
+        raise _stop(str(exc)) from exc
+    if campaign.quarantined:
+        raise typer.Exit(EXIT_FAULT)
+
+
+def _grade_bundle(bundle: Path, nonce: str | None, *, as_json: bool) -> None:
+    """The verdict on one bundle, written into it as `score.json`."""
+    from graders.kit.grade import grade_bundle
+    from qharbor import results, show
+
+    result = results.fault_around(bundle) or grade_bundle(bundle, nonce=nonce).to_json()
+    result = {**result, "bundle": str(bundle.resolve())}
     if as_json:
         _print_json(result)
     else:
         show.verdict(out, result)
     if result["outcome"] == "infrastructure_fault":
         raise typer.Exit(EXIT_FAULT)
+
+
+@app.command()
+def leaderboard(
+    jobs: Paths,
+    as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="One row a system on stdout.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained page there.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Write all plots as SVG and PNG into this folder.")] = None,
+    workers: Workers = 1,
+    dask: Dask = None,
+    cache: Cache = True,
+) -> None:
+    """Rank the systems of a campaign: pass rates with intervals, repeats, layers, races. Grades what is not graded yet."""
+    from qharbor import results
+
+    if as_json and as_csv:
+        raise _stop("--json and --csv both write to stdout: give one of them")
+    kept = results.cache_folder() if cache else None
+    try:
+        results.board(jobs, workers=workers, dask=dask, cache=kept, as_json=as_json, as_csv=as_csv, html=html, plots=plots)
+    except results.CannotGrade as exc:
+        raise _stop(str(exc)) from exc
 
 
 @evidence_app.command("verify")

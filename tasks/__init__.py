@@ -34,6 +34,15 @@ class Limits(BaseModel):
     answer_bytes: int = Field(default=1_000_000, gt=0, description="size of the answer, bytes")
 
 
+class Family(BaseModel):
+    """A card that stands for many tasks: `<short>_<value>` is the task whose profile has `value` in `field`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    short: str = Field(min_length=1, description="first part of the names of its members")
+    field: str = Field(min_length=1, description="field of the profile that the rest of a name sets")
+
+
 class TaskCard(BaseModel):
     """What the laboratory must know of a task (`[metadata.lab]` of `task.toml`)."""
 
@@ -52,6 +61,8 @@ class TaskCard(BaseModel):
     profile: dict[str, Any] = {}
     keywords: tuple[str, ...] = ()
     folder: Path = Field(description="folder of the bundle")
+    family: Family | None = None
+    of: str | None = Field(default=None, description="the task with the card, grader and solvers, of a member of its family")
 
     @property
     def is_ours(self) -> bool:
@@ -96,9 +107,29 @@ def _folder(name: str) -> Path:
     return folder
 
 
+def _member(name: str) -> TaskCard | None:
+    """The card of a member of a family, None where `name` begins like none. What the profile accepts is the hardware type's affair."""
+    short, _, value = name.partition("_")
+    for known in sorted(_known()) if value.isidentifier() or value.isalnum() else ():
+        try:
+            card = load(known)
+        except ValueError:
+            continue
+        if card.family is not None and card.family.short == short:
+            profile = {**card.profile, card.family.field: value}
+            changed = {"name": name, "title": f"{card.title}: {value}", "profile": profile, "family": None, "of": card.name}
+            return card.model_copy(update=changed)
+    return None
+
+
 @cache
 def load(name: str) -> TaskCard:
-    """The card of task `name`; `KeyError` lists the known ones, `ValueError` says what is wrong with a card."""
+    """The card of task `name`; `KeyError` lists the known ones, `ValueError` says what is wrong with a card.
+
+    `name` may be a member of a family (`b2_golay`), which `names` does not list.
+    """
+    if name not in _known() and (member := _member(name)) is not None:
+        return member
     folder = _folder(name)
     with (folder / "task.toml").open("rb") as f:
         toml = tomllib.load(f)

@@ -37,6 +37,10 @@ class Grader(ABC):
 
     task: ClassVar[str]
     Answer: ClassVar[type[AnswerModel]]
+    trap_fails: ClassVar[tuple[str, ...]] = ()
+    """Signature of the task's trap, for the failure taxonomy: names of gates that all fail where it was taken. Decides no verdict."""
+    trap_meets: ClassVar[tuple[str, ...]] = ()
+    """Gates that hold where the trap was taken, if `trap_fails` alone would fit other failures too."""
 
     @abstractmethod
     def recompute(self, session: GradedSession) -> dict[str, Any]:
@@ -49,6 +53,11 @@ class Grader(ABC):
     @abstractmethod
     def score(self, answer: Any, session: GradedSession, q: dict[str, Any], rng: np.random.Generator) -> Score:
         """Comparison with the truth or replay on fresh draws."""
+
+    def standing(self, session: GradedSession, q: dict[str, Any]) -> AnswerModel | None:
+        """The answer that counts for a session which ended without one, None (as a rule) where nothing counts. Only a task that says
+        in its instruction that verified work stands may give one; it is graded as if it had been submitted."""
+        return None
 
     def overclaim(self, answer: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any] | None:
         """For `qharbor check`: a right `answer` (JSON) whose claims are moved just past what is tolerated; None where that has no meaning.

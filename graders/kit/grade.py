@@ -41,18 +41,19 @@ def outcome_of(checks: list[Check]) -> Outcome:
 def _judge(grader: Grader, session: GradedSession, text: str | None, known: dict[str, Any]) -> Verdict:
     q = grader.recompute(session)
     public = {k: v for k, v in q.items() if not k.startswith("_")}
-    if text is None:
-        return Verdict(**known, outcome=Outcome.NO_SUBMISSION, reward=0, quantities=public, reason="no answer was submitted")
+    reason = "" if text is not None else "no answer was submitted"
     try:
-        answer = grader.Answer.model_validate_json(text)
+        answer = grader.standing(session, q) if text is None else grader.Answer.model_validate_json(text)
     except ValidationError as exc:
         return Verdict(**known, outcome=Outcome.CONTRACT_FAILURE, reward=0, checks=(_schema_failure(exc),), quantities=public)
+    if answer is None:
+        return Verdict(**known, outcome=Outcome.NO_SUBMISSION, reward=0, quantities=public, reason=reason)
     checks = grader.bind(answer, session, q)
     score = grader.score(answer, session, q, session.rng("score"))
     checks = [*checks, *score.checks]
     outcome = outcome_of(checks)
     public = {k: v for k, v in q.items() if not k.startswith("_")} | score.quantities
-    return Verdict(**known, outcome=outcome, reward=int(outcome is Outcome.PASS), checks=tuple(checks), quantities=public,
+    return Verdict(**known, outcome=outcome, reward=int(outcome is Outcome.PASS), checks=tuple(checks), quantities=public, reason=reason,
                    race_metric=score.metric if outcome is Outcome.PASS else None, metric_unit=score.metric_unit)  # fmt: skip
 
 

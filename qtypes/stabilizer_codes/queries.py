@@ -21,7 +21,7 @@ class _Oracle(Query):
 
     @classmethod
     def examples(cls, spec: Any) -> tuple[Self, ...]:
-        return (cls(circuit=spec.baseline),)
+        return (cls(circuit=spec.baseline or "H 0\n"),)
 
     def cost(self) -> Cost:
         return Cost.of(attempts=1)

@@ -7,7 +7,9 @@ import datetime as dt
 import numpy as np
 
 from lab.conventions import CANON
+from qtypes import seeds
 from qtypes.contract import Material, Notebook, QType
+from qtypes.errors import TaskError
 from qtypes.surface_code_memory import device, materials, notebook
 from qtypes.surface_code_memory.experiments import EXPERIMENTS, QUERIES
 
@@ -26,6 +28,12 @@ class SurfaceCodeMemory(QType[device.Spec, device.Hidden]):
 
     def draw(self, rng: np.random.Generator, profile: device.Profile) -> device.Hidden:
         return device.draw(rng, profile)
+
+    def practice(self, profile: device.Profile) -> device.Hidden:
+        """The public instance of the race."""
+        if profile.notebook != "rewired":
+            raise TaskError(f"{self.name} has a practice instance of the race only")
+        return device.draw(seeds.generator(seeds.root_from(b"practice/surface_code_memory"), "device"), profile)
 
     def spec(self, hidden: device.Hidden, profile: device.Profile) -> device.Spec:
         return device.public_spec(profile, CANON)

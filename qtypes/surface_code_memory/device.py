@@ -20,7 +20,7 @@ BLOCK_SHOTS = 1000
 
 MEDIAN = {"gate1": 3e-4, "gate2": 2e-3, "readout": 5.6e-3, "reset": 1.6e-3, "idle": 1.2e-3}
 WAIT_MEDIAN = 2.0e-3
-"""Depolarising rate of a waiting data qubit per us."""
+"""Depolarising rate of a waiting data qubit per us, where the task sets no other."""
 SPREAD = 0.4
 RATE_CAP = 0.25
 BAD_FACTOR = 8.0
@@ -52,6 +52,7 @@ class Profile(Part):
     bad_couplers: int = quantity("1", "couplers with 8 times their rate", ge=0, le=40, default=4)
     bad_readouts: int = quantity("1", "measure qubits with 8 times their readout error", ge=0, le=40, default=4)
     crosstalk_pairs: int = quantity("1", "pairs of neighbouring data qubits with a correlated error", ge=0, le=40, default=5)
+    wait: float = quantity("1/us", "median rate of depolarising of a waiting data qubit", ge=0, le=0.05, default=WAIT_MEDIAN)
     bursts: bool = Field(default=False, description="whether bursts of errors occur")
     notebook: Literal["element_table", "averaging", "rewired"] = Field(default="element_table", description="what the notebook holds")
 
@@ -192,7 +193,7 @@ def draw(rng: np.random.Generator, profile: Profile) -> Hidden:
     """A fresh device."""
     tables = quiet_tables(rng, profile.size)
     spoil(rng, tables, profile)
-    wait = _spread(rng, WAIT_MEDIAN, len(layout(profile.size).data))
+    wait = _spread(rng, profile.wait, len(layout(profile.size).data))
     return Hidden(
         **{k: tuple(np.minimum(v, RATE_CAP).tolist()) for k, v in tables.items()}, wait=tuple(wait.tolist()),
         crosstalk=_crosstalk(rng, profile), drift=_drift(rng, profile), bursts=_bursts(rng, profile),
@@ -205,7 +206,7 @@ def public_spec(profile: Profile, decoder: str) -> Spec:
     return Spec(
         size=profile.size, n_qubits=chip.n_qubits, n_couplers=len(chip.couplers), cycle_time_us=CYCLE_S * 1e6,
         shot_overhead_us=SHOT_OVERHEAD_S * 1e6, job_overhead_s=JOB_OVERHEAD_S, max_shots=MAX_SHOTS, max_rounds=MAX_ROUNDS,
-        trigger_cycles=BURST_ONSETS[1] if profile.bursts else None, datasheet=Datasheet(**MEDIAN, wait=WAIT_MEDIAN),
+        trigger_cycles=BURST_ONSETS[1] if profile.bursts else None, datasheet=Datasheet(**MEDIAN, wait=profile.wait),
         bit_order="meas: uint8 (shots, ceil(n_measurements / 8)); measurement i of the public circuit is bit i % 8 of byte i // 8",
         decoder=decoder,
     )  # fmt: skip

@@ -16,7 +16,7 @@ ORACLES = (CheckStabilizers, EvaluateOptimization, CheckFaultTolerance)
 
 
 def device(seed: int = 1, **profile: object) -> Device:
-    p = QTYPE.read_profile(profile)
+    p = QTYPE.read_profile({"task": "optimization", **profile})
     hidden = QTYPE.draw(np.random.default_rng(seed), p)
     assert Hidden.model_validate_json(hidden.model_dump_json()) == hidden
     return Device(QTYPE.spec(hidden, p), hidden, p)
@@ -61,7 +61,7 @@ def test_a_named_code_is_the_listed_one() -> None:
 
 
 def test_a_drawn_instance_is_read_back_from_its_sealed_text_with_its_blocks() -> None:
-    p = Profile(code="listed", max_n=40)
+    p = Profile(task="optimization", code="listed", max_n=40)
     hidden = next(h for s in range(50) if (h := QTYPE.draw(np.random.default_rng(s), p)).inner)
     d = Device(QTYPE.spec(hidden, p), hidden, p)
     found = CheckFaultTolerance(circuit=d.spec.baseline).verdict(d)
@@ -95,3 +95,19 @@ def test_the_rules_are_a_material_in_words() -> None:
     assert set(found) == {"generators.txt", "baseline.stim", "rules.txt"}
     assert found["generators.txt"].split() == list(d.spec.generators)
     assert "padding" in found["rules.txt"]
+
+
+def test_preparation_is_not_told_the_baseline_which_is_one() -> None:
+    d = device(code="steane", task="preparation")
+    assert (d.spec.baseline, d.spec.baseline_sha256) == ("", "")
+    assert {m.name for m in QTYPE.materials(d.spec, d.profile)} == {"generators.txt", "rules.txt"}
+    for oracle in ORACLES:
+        assert ask(oracle, d, oracle.examples(d.spec)[0].circuit)["satisfied"] < 6
+
+
+def test_a_draw_keeps_to_both_bounds() -> None:
+    sizes = {device(seed, code="listed", min_n=20, max_n=30).spec.n for seed in range(12)}
+    assert sizes <= set(range(20, 31))
+    assert len(sizes) > 1
+    with pytest.raises(TaskError, match="at least 190"):
+        device(code="extended", min_n=190)

@@ -14,6 +14,7 @@ import stim
 import qtypes
 from lab.conventions import decode, read_graph, unpack_bits
 from qtypes import AgentError, Clock, Device
+from qtypes.errors import TaskError
 from qtypes.kit.rotated_memory import memory, neighbour_pairs
 from qtypes.kit.stim_circuits import PauliNoise, Program, sample_detections
 from qtypes.surface_code_memory import device as dev
@@ -366,6 +367,47 @@ def test_the_element_table_names_other_elements_than_those_that_are_bad_now() ->
         now = {f"{a}-{b}" for (a, b), p in zip(CHIP.couplers, hidden.gate2, strict=True) if p > 4 * dev.MEDIAN["gate2"]}
         overlaps.append(len(now & set(data["bad"]["gate2"])))
     assert np.mean(overlaps) < 1  # 4 of 80 drawn anew
+
+
+RACE = QTYPE.read_profile({"size": 9, "bad_couplers": 16, "bad_readouts": 12, "crosstalk_pairs": 14, "wait": 6e-3, "notebook": "rewired"})
+
+
+def test_the_table_before_the_rewiring_is_that_of_now_but_a_row_off() -> None:
+    """Readout and couplers only; what was marked as bad is bad now one row further down."""
+    chip, hidden = layout(9), hidden_of(4, RACE)
+    book = QTYPE.notebook(hidden, rng(504), RACE, dt.date(2026, 3, 1)).entries
+    assert [(dt.date(2026, 3, 1) - e.date).days for e in book] == [12, 11, 5]
+    table, bad = (book[0].data or {})["rates"], book[0].data["bad"]  # type: ignore[index]
+    for kind in ("gate1", "reset", "idle"):
+        names = chip.data if kind == "idle" else range(chip.n_qubits)
+        assert [table[kind][str(q)] for q in names] == pytest.approx(getattr(hidden, kind), rel=0.3)
+    then = {chip.sites[q]: table["readout"][str(q)] for q in chip.measure}
+    now = {chip.sites[q]: hidden.readout[q] for q in chip.measure}
+    for row in np.arange(0.5, 7.0):
+        before, after = ([v for (r, _), v in sorted(t.items()) if r == y] for t, y in ((then, row), (now, row + 1)))
+        assert before == pytest.approx(after, rel=0.3)
+    assert sorted(table["gate2"].values()) == pytest.approx(sorted(hidden.gate2), rel=0.3)
+    before_and_now = [(table["gate2"][f"{a}-{b}"], p) for (a, b), p in zip(chip.couplers, hidden.gate2, strict=True)]
+    assert abs(np.corrcoef(np.log(before_and_now).T)[0, 1]) < 0.3
+    assert len(bad["readout"]) >= 8
+    assert len(bad["gate2"]) >= 12
+    plan = book[1].data
+    assert plan == {"origin": [1, 1], "rows": 7, "cols": 7, "cycles": 54, "wait_us": 0.0}
+    assert "row" in book[2].text
+
+
+def test_the_wait_of_a_profile_scales_waiting_and_nothing_else() -> None:
+    slow, fast = (hidden_of(3, PROFILE.model_copy(update={"wait": w})) for w in (2e-3, 6e-3))
+    assert fast.wait == pytest.approx([3 * w for w in slow.wait])
+    assert fast.model_copy(update={"wait": slow.wait}) == slow == hidden_of(3)
+    assert QTYPE.spec(fast, RACE).datasheet.wait == 6e-3
+
+
+def test_the_race_has_a_practice_instance_and_other_tasks_have_none() -> None:
+    assert QTYPE.practice(RACE) == QTYPE.practice(RACE)
+    assert sum(p > 4 * dev.MEDIAN["gate2"] for p in QTYPE.practice(RACE).gate2) >= 12
+    with pytest.raises(TaskError):
+        QTYPE.practice(PROFILE)
 
 
 def test_materials_are_public_and_whole() -> None:

@@ -18,6 +18,15 @@ def test_wilson_agrees_with_scipy(passed: int, n: int, z: float) -> None:
     assert wilson(passed, n, z) == pytest.approx((other.low, other.high), abs=1e-12)
 
 
+def test_wilson_agrees_with_scipy_on_random_counts() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        n = int(rng.integers(1, 3000))
+        passed = int(rng.choice([0, n, rng.integers(n + 1)]))
+        other = stats.binomtest(passed, n).proportion_ci(confidence_level=0.95, method="wilson")
+        assert wilson(passed, n) == pytest.approx((other.low, other.high), abs=1e-8)
+
+
 @pytest.mark.parametrize("passed, n", [(0, 20), (1, 20), (10, 20), (19, 20), (20, 20), (1, 1), (150, 400)])
 def test_the_bounds_of_a_wilson_interval_solve_its_equation(passed: int, n: int) -> None:
     share = passed / n
