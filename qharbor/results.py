@@ -99,8 +99,8 @@ def show_campaign(console: Console, campaign: Campaign) -> None:
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("system", "task", "#", "outcome", "pattern"):
-        table.add_column(column, overflow="fold")
-    table.add_column("what it rests on", no_wrap=True, overflow="ellipsis", ratio=1)
+        table.add_column(column, no_wrap=True)  # only what may wrap gives way where the console is narrow
+    table.add_column("what it rests on", overflow="fold")
     for g in campaign:
         mark = _MARK[g.outcome] if g.attested or g.outcome is Outcome.INFRASTRUCTURE_FAULT else f"{_MARK[g.outcome]} [dim]unattested[/]"
         pattern = "" if g.pattern.value == "none" else g.pattern.value.replace("_", " ")

@@ -72,6 +72,8 @@ def _stale(opened: Event, trial: Trial) -> str | None:
     told = (trial.embedded or {}).get("session")
     if told is not None and told != session:
         return f"the folder is stale: its score.json is of session {told}, its log of session {session}"
+    if not trial.harbor.get("agent_execution"):
+        return None  # no agent ran within these times: Harbor has regraded an older trial
     begun, first = moment(trial.harbor.get("started_at")), moment(opened.time)
     if begun and first and (begun - first).total_seconds() > CLOCKS_S:
         return f"the folder is stale: the session was opened at {opened.time}, the trial began at {trial.harbor['started_at']}"

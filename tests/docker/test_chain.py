@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from qharbor import bundles, images
+from results.find import find
+from results.grading import grade_all
 from tests.docker.trials import TASK, Trial, read_trial
 
 pytestmark = pytest.mark.docker
@@ -54,6 +56,10 @@ def test_harbor_grades_the_trial_again_without_rerunning_it(oracle: Trial, harbo
     again = read_trial(tmp_path / "again", 0.0)
     assert again.rewards == {"reward": 1}
     assert again.score["session"] == oracle.score["session"]
+    for folder, told in ((job, oracle.score), (tmp_path / "again", again.score)):
+        (graded,) = grade_all(find([folder]))
+        assert (graded.outcome.value, graded.attested, graded.differences) == ("pass", True, ())
+        assert {k: v for k, v in told.items() if k != "bundle"} == dict(graded.verdict)
 
 
 def test_the_published_name_runs_offline_from_the_package_cache(run_trial: Callable[..., Trial]) -> None:

@@ -156,6 +156,13 @@ def test_a_stale_folder_is_found_by_its_date_and_by_its_task(copy: Copy, referen
     assert "the trial is of transmon_t1, the evidence of readout_confusion" in reasons["other"]
 
 
+def test_a_trial_that_harbor_regraded_later_is_not_stale(copy: Copy, reference: Made, tmp_path: Path) -> None:
+    times = {"started_at": "2099-01-01T00:00:00Z", "finished_at": "2099-01-01T00:01:00Z", "agent_execution": None}
+    harbor(tmp_path / "jobs" / "again", copy(reference), **times)
+    (graded,) = grade_all(find([tmp_path / "jobs"]))
+    assert graded.passed
+
+
 def test_one_session_in_two_trials_counts_once(copy: Copy, reference: Made, tmp_path: Path) -> None:
     folder = copy(reference)
     harbor(tmp_path / "jobs" / "a", folder)
