@@ -14,6 +14,7 @@ class StabilizerPreparation(StabilizerGrader):
     task: ClassVar[str] = "stabilizer_preparation"
     oracle: ClassVar[str] = "check_stabilizers"
     trap_fails: ClassVar[tuple[str, ...]] = ("every generator is +1 on the output",)
+    trap_meets: ClassVar[tuple[str, ...]] = ("the circuit handed in was judged in this session",)
 
     def criteria(self, attempt: Attempt, drawn: bool) -> list[Check]:
         return [valid(attempt)]

@@ -45,7 +45,7 @@ class TransmonRamsey(TransmonGrader):
     task: ClassVar[str] = "transmon_ramsey"
     Answer: ClassVar[type[AnswerModel]] = Answer
     trap_fails = ("|detuning - truth|, signed",)
-    trap_meets = ("|reported T2* / recomputed T2* - 1|", "|T2* / true T2* - 1|")
+    trap_meets = ("|T2* / true T2* - 1|", "distinct delays up to 500 us of the cited Ramsey sweeps")
 
     def is_sweep(self, job: Job) -> bool:
         return job.request.fringe() is not None
