@@ -31,6 +31,8 @@ def authored(short: str, code: str) -> str:
         elif key == "code":
             line = f'code = "{code}"'
         lines.append(line)
+        if line.strip() == "[metadata.lab]":
+            lines.append(f'of = "{family.name}"')
     return "\n".join(lines) + "\n"
 
 
