@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import stim
@@ -75,15 +73,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_admissible_is_refused_by_name_and_at_once(case: str) -> None:
+def test_what_is_not_admissible_is_refused_by_name(case: str) -> None:
     text, name = REFUSED[case]
-    start = time.process_time()
     with pytest.raises(AgentError) as refusal:
         parse(text, 5, flags=True)
-    spent = time.process_time() - start
     assert name in refusal.value.detail
     assert refusal.value.field == "circuit"
-    assert spent < 0.15  # 50 ms, on a machine that others keep busy
 
 
 def test_without_flags_no_ancilla_is_admitted() -> None:
@@ -206,8 +201,8 @@ def test_condensing_keeps_the_unitary_and_removes_padding() -> None:
     assert len(circuits.condensed(parse("CX 0 1\nCX 1 0", 2)).gates) == 2
 
 
-def test_the_largest_admissible_circuit_is_read_in_a_moment() -> None:
+def test_the_largest_admissible_circuit_is_read_and_one_gate_more_is_not() -> None:
     text = "CX " + "0 1 " * MAX_GATES
-    start = time.process_time()
     assert len(parse(text, 2).gates) == MAX_GATES
-    assert time.process_time() - start < 0.3
+    with pytest.raises(AgentError, match="too many operations"):
+        parse(text + "0 1", 2)

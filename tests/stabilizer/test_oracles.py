@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import stim
@@ -213,16 +211,13 @@ def test_a_flag_that_is_left_entangled_is_not_quiet() -> None:
         faults.prepared_group(Circuit(7, 1, (*gates, Gate("H", 7))))
 
 
-def test_the_largest_code_is_swept_within_60_ms() -> None:
+def test_on_the_largest_code_every_generator_measured_shows_most_of_what_is_dangerous() -> None:
     code = codes.load("iceberg_2_over_surface_7")
     circuit = with_all_measured(code, baseline.circuit_of(code))
     assert (circuit.n, circuit.flags) == (196, 194)
-    spent = []
-    for _ in range(3):
-        start = time.process_time()
-        faults.published_sweep(circuit, 6)
-        spent.append(time.process_time() - start)
-    assert min(spent) < 0.06
+    alone, measured = faults.published_sweep(baseline.circuit_of(code), 6), faults.published_sweep(circuit, 6)
+    assert (alone.total, alone.dangerous, alone.undetected) == (8235, 2566, 2566)
+    assert (measured.dangerous, measured.undetected) == (2566, 257)
 
 
 def test_condensed_circuits_prepare_the_same_state() -> None:
