@@ -1,7 +1,8 @@
 """The generated part of the task bundles, and Harbor's package cache.
 
 What a task's author writes: `task.toml` down to `[metadata.lab]`, `instruction.md`, `solution/`. What follows from that, and is the same in
-every bundle but for names and times, is written here: the rest of `task.toml`, `environment/` and `tests/`.
+every bundle but for names and times, is written here: the rest of `task.toml`, `environment/` and `tests/`, and
+copies of the modules in `solution/` that the card borrows from another task: a bundle is complete in itself.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def render(card: tasks.TaskCard) -> dict[str, str]:
         tomllib.loads(config)
     except tomllib.TOMLDecodeError as exc:
         raise BundleError(f"tasks/{card.name}/task.toml: above the generated part stands something that belongs in it ({exc})") from exc
-    return {"task.toml": config, **{path: _fill(template, names) for path, template in _GENERATED.items()}}
+    owners = {f"solution/{file}": tasks.load(owner).folder for file, owner in card.borrowed.items()}
+    borrowed = {path: (folder / path).read_text(encoding="utf-8") for path, folder in owners.items()}
+    return {"task.toml": config, **{path: _fill(template, names) for path, template in _GENERATED.items()}, **borrowed}
 
 
 def authored_part(config: str) -> str:

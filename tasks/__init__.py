@@ -62,6 +62,7 @@ class TaskCard(BaseModel):
     keywords: tuple[str, ...] = ()
     folder: Path = Field(description="folder of the bundle")
     family: Family | None = None
+    borrowed: dict[str, str] = Field(default={}, description="modules of `solution/` that are another task's: file -> task")
     of: str | None = Field(default=None, description="the task with the card, grader and solvers, of a member of its family")
 
     @property
