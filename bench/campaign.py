@@ -146,6 +146,16 @@ def _trial(folder: Path, system: str, task: str, sessions: Mapping[str, Sequence
     (folder / "result.json").write_text(json.dumps(record))
 
 
+def filled(names: Sequence[str], n: int) -> list[str]:
+    """`names` and as many instances of the stabilizer tasks as make `n` of them, from the smallest code on."""
+    from qharbor.stabilizer import instances
+
+    known = {c: instances.row(c) for c in instances.chosen(())}
+    small = sorted((c for c in known if known[c]["copy_of"] is None), key=lambda c: (int(known[c]["n"]), c))
+    more = [f"{short}_{code}" for code in small for short in instances.TASKS]
+    return [*names, *more[: max(0, n - len(names))]]
+
+
 def timed(jobs: Path, workers: int, dask: bool) -> tuple[float, int, float]:
     """Wall time, verdicts and CPU time of grading a campaign without a cache."""
     from results.find import find
@@ -169,6 +179,7 @@ def timed(jobs: Path, workers: int, dask: bool) -> tuple[float, int, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("tasks", nargs="*", default=["readout_confusion", "cycle_error_reconstruction"], help="tasks, or `all`")
+    parser.add_argument("--fill", type=int, default=0, metavar="N", help="instances of the stabilizer tasks until there are N tasks")
     parser.add_argument("--systems", type=int, default=SYSTEMS)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--devices", type=int, default=1, help="fresh devices per solver that the trials are made from")
@@ -178,7 +189,7 @@ def main() -> None:
     given = parser.parse_args()
     import tasks
 
-    names = tasks.names() if given.tasks == ["all"] else given.tasks
+    names = filled(tasks.names() if given.tasks == ["all"] else given.tasks, given.fill)
     with tempfile.TemporaryDirectory(prefix="qharbor-campaign-") as scratch:
         base, jobs = given.base or Path(scratch) / "base", given.out or Path(scratch) / "jobs"
         bases = {task: base_sessions(task, base, given.devices) for task in names}

@@ -15,11 +15,16 @@ from graders.kit import gate_circuits as gates
 QUBITS = (0, 1, 2, 3)
 N = 2 ** len(QUBITS)
 STATE_SHOTS = 3000
+SINGLES = [0, *(1 << q for q in QUBITS)]
+OTHERS = [s for s in range(N) if s not in SINGLES]
 STATE_JOBS = 2
 COLUMN_SUM = 0.001
 BIND_DISTANCE = 0.02
 MEAN_DISTANCE = 0.015
 MAX_DISTANCE = 0.03
+
+ALONE = "shots of |0000> and of each single excitation, the fewest"
+JOINT = "shots of each state of two and more excitations, the fewest"
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Column = Annotated[tuple[Probability, ...], Field(min_length=N, max_length=N)]
@@ -42,6 +47,8 @@ class ReadoutConfusion(Grader):
 
     task: ClassVar[str] = "readout_confusion"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails: ClassVar[tuple[str, ...]] = (JOINT,)
+    trap_meets: ClassVar[tuple[str, ...]] = (ALONE,)
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """Nothing is common to all answers: the columns use the cited jobs and are made in :meth:`bind`."""
@@ -55,7 +62,8 @@ class ReadoutConfusion(Grader):
         q.update(shots_per_state=int(shots.min()), _jobs=jobs)
         checks = [
             self.jobs_exist(answer.job_ids, session, {gates.TOOL}),
-            above("shots of the basis state with the fewest", Stage.BIND, int(shots.min()), STATE_SHOTS, **missing),
+            above(ALONE, Stage.BIND, int(shots[SINGLES].min()), STATE_SHOTS, **missing),
+            above(JOINT, Stage.BIND, int(shots[OTHERS].min()), STATE_SHOTS, **missing),
             above("jobs that hold the basis state with the fewest", Stage.BIND, int(spread.min()), STATE_JOBS, **missing),
             below("largest |column sum - 1|", Stage.BIND, float(abs(matrix.sum(axis=0) - 1).max()), COLUMN_SUM, category=Category.SCHEMA),
         ]

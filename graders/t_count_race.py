@@ -32,6 +32,8 @@ def digest(text: str) -> str:
 class TCountRace(Grader):
     task: ClassVar[str] = "t_count_race"
     Answer: ClassVar[type[AnswerModel]] = Answer
+    trap_fails: ClassVar[tuple[str, ...]] = ("T-count",)
+    trap_meets: ClassVar[tuple[str, ...]] = ("the final circuit was evaluated in this session", "equivalent by state vectors")
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         texts = [q.request.circuit for q in session.queries if q.tool == "evaluate"]

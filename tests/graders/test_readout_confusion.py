@@ -14,7 +14,7 @@ from pydantic import ValidationError
 import qtypes
 import tasks
 from graders.kit import Category
-from graders.readout_confusion import GRADER, Answer, N, columns_of, distance, true_matrix
+from graders.readout_confusion import ALONE, GRADER, JOINT, SINGLES, Answer, N, columns_of, distance, true_matrix
 from qtypes import Clock, Device
 
 CARD = tasks.load("readout_confusion")
@@ -46,6 +46,8 @@ def session() -> Any:
         job(device, "superposition", [circuit(s, first="sx q[1];\n") for s in range(N)], 1250),
         job(device, "others up", [circuit(s | 16) for s in range(N)], 1250),
         job(device, "entangled", [circuit(s, first="cz q[0], q[1];\n") for s in range(N)], 1250),
+        job(device, "alone a", [circuit(s) for s in SINGLES], 2000),
+        job(device, "alone b", [circuit(s) for s in SINGLES], 2000),
         job(device, "once", [circuit(s) for s in range(N)], 1250),
     ]
     return SimpleNamespace(device=device, jobs=tuple(jobs))
@@ -117,8 +119,8 @@ def test_other_bit_orders_and_transposed_matrices_fail() -> None:
 
 
 MISSING = {
-    "half of the states": (ALL[::2], "shots of the basis state with the fewest"),
-    "few shots": (ALL[:2], "shots of the basis state with the fewest"),
+    "half of the states": (ALL[::2], ALONE),
+    "few shots": (ALL[:2], JOINT),
     "one job": (("once",), "jobs that hold the basis state with the fewest"),
     "another's job": ((*ALL, "other"), "cited jobs are completed jobs of this session"),
 }
@@ -127,6 +129,13 @@ MISSING = {
 @pytest.mark.parametrize(("cited", "check"), MISSING.values(), ids=MISSING.keys())
 def test_missing_evidence_is_named(cited: tuple[str, ...], check: str) -> None:
     assert failed(job_ids=cited)[check] in (Category.MISSING_EVIDENCE, Category.FOREIGN_JOB)
+
+
+def test_single_excitations_alone_are_the_signature_of_the_trap() -> None:
+    missing = failed(job_ids=("alone a", "alone b"))
+    assert missing[JOINT] is Category.MISSING_EVIDENCE
+    assert ALONE not in missing
+    assert (GRADER.trap_fails, GRADER.trap_meets) == ((JOINT,), (ALONE,))
 
 
 def test_wrong_pairs_fail() -> None:
