@@ -72,4 +72,4 @@ $(HARBOR): requirements-harbor.lock scripts/install.sh
 
 .PHONY: bench
 bench: $(DEV) ## each benchmark against its named alternative, see bench/README.md
-	@for b in sidecar_start submit_latency lattice_surgery_job transmon_vs_qutip blackbox_vs_aer_mps cycle_recon_vs_stim memory_job rydberg_memory_job digital_gate_vs_aer multilevel_vs_qutip magic_factory_vs_aer fault_tolerance_oracle stabilizer_refusals stabilizer_synthesis; do echo "== bench.$$b"; .venv/bin/python -m bench.$$b || exit 1; done
+	@for b in sidecar_start submit_latency lattice_surgery_job transmon_vs_qutip blackbox_vs_aer_mps cycle_recon_vs_stim memory_job rydberg_memory_job digital_gate_vs_aer multilevel_vs_qutip magic_factory_vs_aer trapped_ion_chain_vs_qutip blackbox_lindblad_dynamics_vs_qutip driven_dissipative_transmon_array_vs_qutip ftqc_resource_estimation_vs_stim bose_hubbard_chain_vs_qutip fault_tolerance_oracle stabilizer_refusals stabilizer_synthesis; do echo "== bench.$$b"; .venv/bin/python -m bench.$$b || exit 1; done

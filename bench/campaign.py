@@ -168,7 +168,7 @@ def timed(jobs: Path, workers: int, dask: bool) -> tuple[float, int, float]:
         return time.monotonic() - began, len(campaign), sum(g.cpu_s for g in campaign)
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster:
         cluster.wait_for_workers(workers)
         grade_all(trials[:workers], dask=cluster.scheduler_address)  # imports are not what is measured
         began = time.monotonic()
