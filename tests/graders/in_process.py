@@ -82,9 +82,14 @@ class Bench:
         book = self.qtype.notebook(self.device.hidden, seeds.generator(self.root, "notebook"), self.device.profile, dt.date(2026, 1, 31))
         return list(book.model_dump(mode="json")["entries"])
 
+    def start_s(self) -> float:
+        """Lab clock at which the next job starts."""
+        return 0.0
+
     def submit(self, tool: str, **fields: Any) -> Record:
         name = f"j{len(self.jobs)}"
-        self.jobs.append(completed(self.qtype, self.device, name, tool, _json(fields), seeds.generator(self.root, f"job/{name}")))
+        rng = seeds.generator(self.root, f"job/{name}")
+        self.jobs.append(completed(self.qtype, self.device, name, tool, _json(fields), rng, self.start_s()))
         found = Record(self.jobs[-1].arrays())
         found.job_id = name
         return found
@@ -99,6 +104,28 @@ class Bench:
         """Names of the checks that fail the submitted answer with `changes`."""
         session = SimpleNamespace(device=self.device, jobs=tuple(self.jobs), card=self.card)
         return failed(graded(grader, session, grader.Answer.model_validate_json(_json(self.answer | changes)))[0])
+
+
+class ClockedBench(Bench):
+    """A session in which the lab clock advances and budgets hold; `spent` is what the jobs were charged."""
+
+    def __init__(self, task: str, root: bytes) -> None:
+        super().__init__(task, root)
+        self.spent: dict[str, float] = {}
+
+    def start_s(self) -> float:
+        return self.spent.get("lab_s", 0.0)
+
+    def submit(self, tool: str, **fields: Any) -> Record:
+        found = super().submit(tool, **fields)
+        for unit, amount in self.jobs[-1].request.cost().to_json().items():
+            self.spent[unit] = self.spent.get(unit, 0.0) + amount
+            assert self.spent[unit] <= self.card.budget.get(unit, float("inf")), unit
+        return found
+
+    run = submit
+
+    def check_answer(self, answer: dict[str, Any]) -> None: ...
 
 
 def _json(value: Any) -> str:
@@ -126,9 +153,9 @@ def solution(task: str, *names: str) -> AbstractContextManager[dict[str, ModuleT
     return modules_in(tasks.load(task).folder / "solution", *names)
 
 
-def solved(task: str, module: ModuleType, root: bytes) -> Bench:
+def solved[B: Bench](task: str, module: ModuleType, root: bytes, kind: type[B] = Bench) -> B:  # type: ignore[assignment]
     """The session in which `module.main()` worked."""
-    bench = Bench(task, root)
+    bench = kind(task, root)
     module.lab = SimpleNamespace(connect=lambda: bench, Lab=object)  # type: ignore[attr-defined]
     module.main()
     return bench
