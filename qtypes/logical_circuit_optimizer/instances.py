@@ -22,7 +22,9 @@ ADDER_BITS = 4
 @dataclass(frozen=True)
 class Recipe:
     """How an instance is made. `adder_after` counts sections from 0; `single_qubit_identities` takes the four parities of an
-    identity as single qubits, otherwise each is the parity of 1 to 3 random qubits."""
+    identity as single qubits, otherwise each is the parity of 1 to 3 random qubits. The number of parities of a section is
+    uniform in parities +- `spread`; up to `max_pairs` further parities get a T and a T_dg each, which cancel. With both, the
+    T-count of the baseline does not give the planted one away."""
 
     n_qubits: int
     sections: int
@@ -31,34 +33,44 @@ class Recipe:
     identities: int
     single_qubit_identities: bool = False
     adder_after: frozenset[int] = frozenset()
+    spread: int = 0
+    max_pairs: int = 0
 
 
 RACE = Recipe(n_qubits=10, sections=6, parities=24, max_weight=4, identities=2, adder_after=frozenset({1, 4}))
-BUDGET = Recipe(n_qubits=8, sections=4, parities=9, max_weight=3, identities=1, single_qubit_identities=True)
+BUDGET = Recipe(n_qubits=8, sections=4, parities=9, max_weight=3, identities=1, single_qubit_identities=True, spread=1, max_pairs=3)
 
 
 def generate(rng: np.random.Generator, recipe: Recipe) -> tuple[Circuit, int]:
     """A circuit with hidden identities and the T-count of the same circuit without them."""
+    circuit, planted = generate_both(rng, recipe)
+    return circuit, sum(gate in ("t", "tdg") for gate, _, _ in planted.gates)
+
+
+def generate_both(rng: np.random.Generator, recipe: Recipe) -> tuple[Circuit, Circuit]:
+    """A circuit with hidden identities, and the planted circuit: the same without them, parities in the order they were drawn."""
     n = recipe.n_qubits
     gates: list[Gate] = []
-    planted = 0
+    planted: list[Gate] = []
     for section in range(recipe.sections):
         masks = _distinct_parities(rng, recipe)
-        planted += len(masks)
+        planted += [g for m in masks for g in _phase_of_parity(m)]
         for _ in range(recipe.identities):
             masks += _identity(rng, recipe)
-        for k in rng.permutation(len(masks)):
-            gates += _phase_of_parity(masks[k])
+        phases = [("t", m) for m in masks] + _cancelling_pairs(rng, recipe)
+        for k in rng.permutation(len(phases)):
+            gates += _phase_of_parity(phases[k][1], phases[k][0])
+        after: list[Gate] = []
         for _ in range(n):
             a, b = (int(q) for q in rng.choice(n, 2, replace=False))
-            gates.append(("cx", a, b))
-        gates += [("h", int(q), -1) for q in rng.choice(n, 2, replace=False)]
+            after.append(("cx", a, b))
+        after += [("h", int(q), -1) for q in rng.choice(n, 2, replace=False)]
         if section in recipe.adder_after:
             wires = [int(q) for q in rng.permutation(n)[: 2 * ADDER_BITS + 2]]
-            adder = ripple_adder(wires[0], wires[1 : ADDER_BITS + 1], wires[ADDER_BITS + 1 : -1], wires[-1])
-            planted += sum(g in ("t", "tdg") for g, _, _ in adder)
-            gates += adder
-    return Circuit(n, tuple(gates)), planted
+            after += ripple_adder(wires[0], wires[1 : ADDER_BITS + 1], wires[ADDER_BITS + 1 : -1], wires[-1])
+        gates += after
+        planted += after
+    return Circuit(n, tuple(gates)), Circuit(n, tuple(planted))
 
 
 def t_budget(planted: int) -> int:
@@ -67,8 +79,11 @@ def t_budget(planted: int) -> int:
 
 
 def _distinct_parities(rng: np.random.Generator, recipe: Recipe) -> list[int]:
+    wanted = recipe.parities
+    if recipe.spread:
+        wanted += int(rng.integers(-recipe.spread, recipe.spread + 1))
     masks: list[int] = []
-    while len(masks) < recipe.parities:
+    while len(masks) < wanted:
         mask = _random_mask(rng, recipe.n_qubits, recipe.max_weight)
         if mask not in masks:
             masks.append(mask)
@@ -91,11 +106,19 @@ def _identity(rng: np.random.Generator, recipe: Recipe) -> list[int]:
             return sorted(span - {0})
 
 
-def _phase_of_parity(mask: int) -> list[Gate]:
-    """T on the parity of the qubits in `mask`, computed into the last of them and uncomputed."""
+def _cancelling_pairs(rng: np.random.Generator, recipe: Recipe) -> list[tuple[str, int]]:
+    """T and T_dg on the same random parity, any number of such pairs up to `max_pairs`."""
+    if not recipe.max_pairs:
+        return []
+    masks = [_random_mask(rng, recipe.n_qubits, recipe.max_weight) for _ in range(int(rng.integers(recipe.max_pairs + 1)))]
+    return [(gate, m) for m in masks for gate in ("t", "tdg")]
+
+
+def _phase_of_parity(mask: int, gate: str = "t") -> list[Gate]:
+    """T (or `gate`) on the parity of the qubits in `mask`, computed into the last of them and uncomputed."""
     *others, target = (q for q in range(mask.bit_length()) if mask >> q & 1)
     fan_in: list[Gate] = [("cx", q, target) for q in others]
-    return [*fan_in, ("t", target, -1), *fan_in]
+    return [*fan_in, (gate, target, -1), *fan_in]
 
 
 def toffoli(a: int, b: int, c: int) -> list[Gate]:
