@@ -107,6 +107,7 @@ class IonCircuitCompilation(Grader):
     task: ClassVar[str] = "ion_circuit_compilation"
     Answer: ClassVar[type[AnswerModel]] = Answer
     trap_fails = ("pairs screened", "infidelity over the best compilation")
+    trap_meets = ("shots of the submitted circuit", "1 - unitary fidelity of the nominal circuit")
 
     def recompute(self, session: GradedSession) -> dict[str, Any]:
         """Nothing is common to all answers: pair errors and angles come from the cited jobs, in :meth:`bind`."""

@@ -142,13 +142,12 @@ class Lab(Bench):
 
 
 @pytest.mark.parametrize("root", [b"race-1"])
-def test_on_a_drawn_instance_the_reference_passes_and_the_trap_is_too_dear(root: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.graders.in_process.Bench", Lab)
+def test_on_a_drawn_instance_the_reference_passes_and_the_trap_is_too_dear(root: bytes) -> None:
     metrics = []
     with solution(CARD.name, "reference", "trap", "search") as modules:
         for name, wrong in (("reference", set()), ("trap", {VOLUME})):
-            bench = solved(CARD.name, modules[name], root)
-            s = SimpleNamespace(device=bench.device, queries=tuple(bench.queries), jobs=())  # type: ignore[attr-defined]
+            bench = solved(CARD.name, modules[name], root, Lab)
+            s = SimpleNamespace(device=bench.device, queries=tuple(bench.queries), jobs=())
             answer = Answer.model_validate_json(json.dumps(bench.answer))
             assert failed(graded(GRADER, s, answer)[0]) == wrong
             metrics.append(GRADER.score(answer, s, {}, np.random.default_rng(0)).metric)
