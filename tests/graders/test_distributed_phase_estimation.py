@@ -23,17 +23,6 @@ GRADER = graders.load(TASK)
 class Network(ClockedBench):
     """A session with purchases."""
 
-    def __init__(self, task: str, root: bytes) -> None:
-        super().__init__(task, root)
-        self.queries: list[Any] = []
-
-    def query(self, tool: str, **fields: Any) -> dict[str, Any]:
-        request = self.qtype.tools()[tool].model_validate_json(json.dumps(fields))
-        job = next(j for j in self.jobs if j.job_id == request.job_id)
-        result = request.answer(self.device, job.arrays(), job.request, np.random.default_rng(0))
-        self.queries.append(SimpleNamespace(tool=tool, request=request, result=result))
-        return dict(result)
-
     def check_answer(self, answer: dict[str, Any]) -> None:
         Answer.model_validate_json(json.dumps(answer, default=float))
 

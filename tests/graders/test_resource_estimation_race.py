@@ -18,7 +18,7 @@ from graders.resource_estimation_race import ERROR, EVALUATED, IS_DESIGN, VALID,
 from qtypes import load
 from qtypes.contract import Device
 from qtypes.ftqc_resource_estimation import Evaluate, cost
-from tests.graders.in_process import Bench, failed, graded, solution, solved
+from tests.graders.in_process import failed, graded, solution, solved
 
 QTYPE = load("ftqc_resource_estimation")
 CARD = tasks.load("resource_estimation_race")
@@ -127,26 +127,12 @@ def test_the_answer_claims_nothing() -> None:
     assert GRADER.overclaim({}, {}) is None
 
 
-class Lab(Bench):
-    """A session whose queries are answered and kept."""
-
-    def __init__(self, task: str, root: bytes) -> None:
-        super().__init__(task, root)
-        self.queries: list[Any] = []
-
-    def query(self, tool: str, **fields: Any) -> dict[str, Any]:
-        request = self.qtype.tools()[tool].model_validate_json(json.dumps(fields))
-        request.admit(self.device.spec)
-        self.queries.append(SimpleNamespace(tool=tool, request=request))
-        return dict(request.answer(self.device, None, None, np.random.default_rng(0)))
-
-
 @pytest.mark.parametrize("root", [b"race-1"])
 def test_on_a_drawn_instance_the_reference_passes_and_the_trap_is_too_dear(root: bytes) -> None:
     metrics = []
     with solution(CARD.name, "reference", "trap", "search") as modules:
         for name, wrong in (("reference", set()), ("trap", {VOLUME})):
-            bench = solved(CARD.name, modules[name], root, Lab)
+            bench = solved(CARD.name, modules[name], root)
             s = SimpleNamespace(device=bench.device, queries=tuple(bench.queries), jobs=())
             answer = Answer.model_validate_json(json.dumps(bench.answer))
             assert failed(graded(GRADER, s, answer)[0]) == wrong

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from lab.conventions import tcount as tc
 from qtypes import AgentError, Device
 from qtypes.logical_circuit_optimizer import QTYPE, Evaluate, instances, physics, rotations
 from qtypes.logical_circuit_optimizer.device import MERGING_MISSES_BY
-from tests.graders.in_process import Bench, failed, graded, solution
+from tests.graders.in_process import Bench, failed, graded, solution, solved
 
 TASK = "t_count_budget"
 BOUND = "the final circuit was evaluated in this session"
@@ -27,18 +26,8 @@ VECTORS, FIELD = "equivalent by state vectors", "equivalent in a finite field"
 class Session(Bench):
     """A session of this task: materials and the one query."""
 
-    def __init__(self, root: bytes) -> None:
-        super().__init__(TASK, root)
-        self.queries: list[Any] = []
-
     def material(self, name: str) -> str:
         return {m.name: m.text for m in self.qtype.materials(self.device.spec, self.device.profile)}[name]
-
-    def query(self, tool: str, **fields: Any) -> dict[str, Any]:
-        ask = Evaluate(**fields)
-        ask.admit(self.device.spec)
-        self.queries.append(SimpleNamespace(tool=tool, request=ask))
-        return ask.answer(self.device, None, None, np.random.default_rng(len(self.queries)))
 
     def failing(self, text: str) -> set[str]:
         """Names of the checks that `text` fails as the answer."""
@@ -51,10 +40,7 @@ class Session(Bench):
 
 
 def solve(module: ModuleType, root: bytes) -> Session:
-    session = Session(root)
-    module.lab = SimpleNamespace(connect=lambda: session)  # type: ignore[attr-defined]
-    module.main()
-    return session
+    return solved(TASK, module, root, Session)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +69,7 @@ def test_the_reference_gives_up_rather_than_hand_in_a_circuit_above_the_budget()
     with solution(TASK, "reference") as modules:
         modules["reference"].SEARCH_S, modules["reference"].ROUNDS = 0.01, 2
         with pytest.raises(RuntimeError):
-            modules["reference"].optimise(Session(b"one").material("baseline.qasm"), 5, 1)
+            modules["reference"].optimise(Session(TASK, b"one").material("baseline.qasm"), 5, 1)
 
 
 def test_the_trap_ends_where_the_notebook_does_and_misses_the_budget_only() -> None:
@@ -123,7 +109,7 @@ def test_circuits_with_fewer_t_gates_that_are_not_equivalent_fail_both_checks(pa
 
 
 def test_a_circuit_of_another_session_is_not_bound_and_not_equivalent(passed: Session) -> None:
-    other = Session(b"two")
+    other = Session(TASK, b"two")
     assert other.failing(passed.answer["circuit"]) >= {BOUND, VECTORS, FIELD}
     assert other.failing_evaluated(passed.answer["circuit"]) >= {VECTORS, FIELD}
 
